@@ -40,16 +40,18 @@ var rules = []rule{
 	{"fabric/agenda", []string{"fabric/unit"}, none, "agenda orders instants and does not know their purpose"},
 	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the interfaces of package fabric use frames and quantities; their implementations import fabric, not the reverse"},
 	{"fabric/nic", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver, only frames and its Config"},
-	{"fabric/nic/command", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "commands know neither frames nor tokens: package nic sends them, and package shaper paces them"},
-	{"fabric/nic/notify", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "notification points take packets and instants and return reports; package nic queues and sends these"},
 	{"fabric/nic/rx", []string{"fabric", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "the receive buffer and the pauses know frames and traffic classes, but no queue pairs; package nic passes absorbed frames to these"},
+	{"fabric/nic/notify", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "notification points take packets and instants and return reports; package nic queues and sends these"},
+	{"fabric/nic/control", []string{"fabric", "fabric/frame", "fabric/nic/notify", "fabric/ring", "fabric/unit"}, none, "the queue of control packets knows when a packet goes; the queue pair that sends it builds it"},
 	{"fabric/nic/uet", []string{"fabric", "fabric/agenda", "fabric/credit", "fabric/unit"}, none, "accounts and grants of credit take numbers and instants; package nic builds and sends the packets that carry them"},
-	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
+	{"fabric/nic/work", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "commands know neither frames nor tokens: package nic sends them, and package shaper paces them"},
+	{"fabric/nic/shaper", []string{"fabric/agenda", "fabric/ring", "fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
+	{"fabric/nic/qp", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/control", "fabric/nic/notify", "fabric/nic/shaper", "fabric/nic/uet", "fabric/nic/work", "fabric/ring", "fabric/unit"}, none, "a queue pair knows neither the link nor the receive buffer: package nic connects them"},
 	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver, only frames and its Config"},
 	{"fabric/switching/rttx", []string{"fabric/splitmix", "fabric/unit"}, none, "the converter takes fields and counts and returns an increment, so that it can be compared with its document alone"},
-	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/rx", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, none, "the model of a scenario knows neither its text form nor the machines; scenariofile reads it, and rack builds machines from it"},
+	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/rx", "fabric/nic/work", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, none, "the model of a scenario knows neither its text form nor the machines; scenariofile reads it, and rack builds machines from it"},
 	{"fabric/topology/routes", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/topology", "fabric/unit"}, none, "routes follow from nodes and links alone"},
-	{"fabric/scenariofile", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/rx", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/topology", "fabric/topology/routes", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the text form of a scenario knows the model; it does not know the machines, which package rack builds"},
+	{"fabric/scenariofile", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/rx", "fabric/nic/work", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/topology", "fabric/topology/routes", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the text form of a scenario knows the model; it does not know the machines, which package rack builds"},
 	{"fabric/node", []string{"fabric", "fabric/agenda", "fabric/frame", "fabric/ring", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows no particular one"},
 	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/topology/routes", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
 	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same spans; package telemetry exports them"},
@@ -133,7 +135,7 @@ var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source"
 // TestImportsPointOneWay checks the rules above for every Go file of the module. It
 // reads the files itself, so that the test cache notices changes.
 func TestImportsPointOneWay(t *testing.T) {
-	// GET-55: chopping (nic/command), and shaping with its pacing and arbitration
+	// GET-55: chopping (nic/work), and shaping with its pacing and arbitration
 	// (nic/shaper), know nothing of one another nor of the engine (nic) that they are
 	// parts of.
 	files := goFiles(t)

@@ -98,7 +98,7 @@ type Connection struct {
 type Work struct {
 	Connection FlowID
 	ID         uint32 // ID of the first command; the others count up
-	Verb       uint8  // a verb of package nic/command
+	Verb       uint8  // a verb of package nic/work
 	Size       unit.Bytes
 	Every      unit.Time
 	Count      int

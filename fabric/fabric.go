@@ -13,12 +13,14 @@
 //	cc         congestion control algorithms, with the symbols of their papers
 //	agenda     the earliest of many instants
 //	credit     credit granted by receivers
-//	nic        flows, windows, retransmissions
-//	nic/command   commands posted by a host, and their packets
-//	nic/notify    what receivers send back about congestion
+//	nic        ports, the table of queue pairs, what arrives and what leaves
 //	nic/rx        the receive buffer, and pauses on the link
-//	nic/shaper    token buckets
+//	nic/notify    what receivers send back about congestion
+//	nic/control   the queue of ACKs, NAKs, CNPs and credit
 //	nic/uet       receiver credit: accounts of senders, grants of receivers
+//	nic/work      work requests: queues, triggers, packets
+//	nic/shaper    turns and token buckets
+//	nic/qp        queue pairs: packet numbers, completion, recovery, reaction points
 //	switching  queues, thresholds, pauses
 //	switching/rttx   ECN marks converted to RTT increments
 //	topology   the model of a scenario: nodes, links, flows, changes

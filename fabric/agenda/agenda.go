@@ -34,6 +34,19 @@ func New(entries int) Agenda {
 	return a
 }
 
+// Grow makes room for the given number of entries and keeps the instants of those there
+// are.
+func (a *Agenda) Grow(entries int) {
+	if entries <= a.Len() {
+		return
+	}
+	old := *a
+	*a = New(entries)
+	for i := range old.Len() {
+		a.Set(i, old.At(i))
+	}
+}
+
 // Set sets the instant of the entry; Never removes it.
 func (a *Agenda) Set(entry int, at unit.Time) {
 	times, entries := a.at, a.entry[:len(a.at)]

@@ -45,3 +45,14 @@ func TestAgendaWithoutEntries(t *testing.T) {
 		t.Errorf("due at %v", at)
 	}
 }
+
+// An agenda that grows keeps its instants.
+func TestGrow(t *testing.T) {
+	a := New(3)
+	a.Set(2, 7)
+	a.Grow(100)
+	a.Set(99, 9)
+	if entry, at := a.First(); entry != 2 || at != 7 || a.At(99) != 9 || a.Len() < 100 {
+		t.Errorf("entry %d at %v is first of %d", entry, at, a.Len())
+	}
+}

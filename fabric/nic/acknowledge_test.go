@@ -46,7 +46,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	var out fabric.Out
 	f := dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)
 	n.Arrive(1, 0, &f, &out)
-	if n.control.count != 0 {
+	if n.dev.Control.Len() != 0 {
 		t.Fatal("acknowledged without a request")
 	}
 	p := frame.Packet{}
@@ -56,7 +56,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	p.BTH.Opcode, p.BTH.PSN, p.BTH.AckReq = frame.WriteMiddle, 1, true
 	p.Build(&f)
 	n.Arrive(2, 0, &f, &out)
-	if n.control.count != 1 {
+	if n.dev.Control.Len() != 1 {
 		t.Error("not acknowledged")
 	}
 }
@@ -67,8 +67,8 @@ func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
 	var out fabric.Out
 	f := dataFrame(frame.WriteOnly, 0, 1000, 1000)
 	n.Arrive(1, 0, &f, &out)
-	if f.AckReq() || n.control.count != 1 {
-		t.Errorf("%d ACKs queued", n.control.count)
+	if f.AckReq() || n.dev.Control.Len() != 1 {
+		t.Errorf("%d ACKs queued", n.dev.Control.Len())
 	}
 }
 
@@ -105,9 +105,9 @@ func TestLostACKIsCoveredByTheNext(t *testing.T) {
 func TestACKForAnUnsentPacketIsIgnored(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
 	b.run(50 * us)
-	s := &b.nics[0].senders[0]
-	acked := s.acked
-	for _, psn := range []uint32{uint32(s.high), uint32(s.high) + 1000, 0, 1<<24 - 5} {
+	r := b.nics[0].dev.Flows[0]
+	acked, _, high := r.Window()
+	for _, psn := range []uint32{uint32(high), uint32(high) + 1000, 0, 1<<24 - 5} {
 		for _, syndrome := range []uint8{frame.SyndromeACK, frame.SyndromeNAKSequence} {
 			p := frame.Packet{
 				Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
@@ -116,12 +116,12 @@ func TestACKForAnUnsentPacketIsIgnored(t *testing.T) {
 			var f frame.Frame
 			p.Build(&f)
 			var out fabric.Out
-			if syndrome == frame.SyndromeNAKSequence && psn == uint32(s.high) {
+			if syndrome == frame.SyndromeNAKSequence && psn == uint32(high) {
 				continue // acknowledges all sent packets
 			}
 			b.nics[0].Arrive(b.now, 0, &f, &out)
-			if s.acked != acked {
-				t.Fatalf("PSN %d, syndrome %#x: acknowledged up to %d, was %d", psn, syndrome, s.acked, acked)
+			if got, _, _ := r.Window(); got != acked {
+				t.Fatalf("PSN %d, syndrome %#x: acknowledged up to %d, was %d", psn, syndrome, got, acked)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -17,8 +16,8 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.AddFlows:
 		valid = n.extend(c.Flows)
 	case fabric.StopFlow:
-		if i, ok := n.sending.find(c.Flow); ok {
-			n.stop(now, i, out)
+		if i, ok := n.sending.Find(c.Flow); ok {
+			n.dev.Flows[i].Stop(now, out)
 		}
 	case fabric.LinkDown:
 		n.linkDown(now, out)
@@ -67,38 +66,16 @@ func (n *NIC) tune(c *fabric.Change) bool {
 	switch c.Key {
 	case fabric.KeyAckEvery:
 		n.cfg.AckEvery = int(c.Value)
-		for i := range n.senders {
-			if s := &n.senders[i]; !s.done {
-				s.ackEvery = c.Value
-			}
-		}
 	case fabric.KeyTimeout:
 		n.cfg.Timeout = unit.Time(c.Value)
 	case fabric.KeyControlRate:
-		n.control.setRate(c.Value)
+		n.dev.Control.SetRate(c.Value)
 	case fabric.KeyLoss, fabric.KeyCorrupt:
 		return n.cable.Flaws.Set(c.Key, c.Share)
 	default:
 		return false
 	}
 	return true
-}
-
-// stop ends flow i: its queue pair enters the error state, sends nothing more and
-// ignores ACKs.
-func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
-	s := &n.senders[i]
-	if s.done {
-		return
-	}
-	s.started, s.done, s.sending = true, true, nil
-	s.packets, s.acked, s.high, s.inFlight = s.next, s.next, s.next, 0
-	s.deadline = unit.Never
-	for _, timer := range []int{n.startTimer(i), n.ccTimer(i), n.resendTimer(i)} {
-		n.timers.Set(timer, unit.Never)
-	}
-	s.credit.Plan(now)
-	out.Note(fabric.Note{Event: fabric.NewFlowStopped(s.stats.AckedBytes), At: now, Flow: s.ID, Priority: s.class})
 }
 
 // linkDown takes the link down. This ends all pauses, because the link partner loses its
@@ -110,7 +87,7 @@ func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 	n.cable.Down = true
 	n.note(now, fabric.WentDown, out)
 	n.pauses.Clear(now, out)
-	n.updateShaper(now)
+	n.engine.Pause(now, n.pauses.Set())
 }
 
 // Fate returns the fate of an arriving frame on the link.
@@ -140,52 +117,25 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 func (n *NIC) extend(flows []FlowConfig) bool {
 	for i := range flows {
 		f := &flows[i]
-		_, sends := n.sending.find(f.ID)
-		_, receives := n.receiving.find(f.ID)
+		_, sends := n.sending.Find(f.ID)
+		_, receives := n.receiving.Find(f.ID)
 		if validateFlow(f, n.cfg.Host) != nil || sends || receives {
 			return false
 		}
 	}
-	senders, receivers := len(n.senders), len(n.receivers)
-	for _, f := range flows {
-		if f.To == n.cfg.Host {
-			n.receivers = append(n.receivers, n.newReceiver(f))
-			n.receiving.add(f.ID, len(n.receivers)-1)
-			continue
-		}
-		s, err := n.newSender(f)
-		if err != nil {
-			return false
-		}
-		n.senders = append(n.senders, s)
-		n.sending.add(f.ID, len(n.senders)-1)
-	}
-	n.grow(senders, receivers)
-	return true
+	return n.addFlows(flows) == nil
 }
 
-// grow makes room for new senders and receivers; senders and receivers are the previous
-// counts. Existing timers keep their instants.
-func (n *NIC) grow(senders, receivers int) {
-	old := n.timers
-	n.timers = agenda.New(n.npTimer(len(n.receivers)))
-	for i := range senders {
-		n.timers.Set(n.startTimer(i), old.At(i))
-		n.timers.Set(n.ccTimer(i), old.At(senders+i))
-		n.timers.Set(n.resendTimer(i), old.At(2*senders+i))
+// choose switches pairs of hosts to a scheme, and reports whether that is possible.
+func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
+	if !n.dev.Choose(c) {
+		return false
 	}
-	for i := range receivers {
-		n.timers.Set(n.npTimer(i), old.At(3*senders+i))
+	for _, r := range n.receivers {
+		r.SwitchScheme()
 	}
-	pace := agenda.New(len(n.senders))
-	for i := range senders {
-		pace.Set(i, n.pace.At(i))
+	for _, s := range n.senders {
+		s.SwitchScheme(now, out)
 	}
-	n.pace = pace
-	n.addCredits(senders, receivers)
-	for i := senders; i < len(n.senders); i++ {
-		if !n.senders[i].started {
-			n.timers.Set(n.startTimer(i), n.senders[i].Start)
-		}
-	}
+	return true
 }

@@ -1,10 +1,7 @@
 package nic
 
 import (
-	"slices"
-
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -14,61 +11,28 @@ import (
 // addCommands adds connections, and commands that the host posts from now on. It reports
 // whether all of them are valid. An invalid connection leaves the NIC unchanged.
 func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
-	if !n.admissible(c.Connections) || !n.addConnections(now, c.Connections) {
-		return false
-	}
-	if len(c.Works) == 0 {
-		return true
-	}
-	if n.engine == nil {
-		return false
-	}
-	e := n.engine
-	e.schedule = slices.DeleteFunc(e.schedule, func(s scheduled) bool { return s.next == s.Count })
-	fits := true
-	for _, w := range c.Works {
-		p := PostConfig{At: now, Every: w.Every, Count: w.Count, Command: Command{
-			Connection: w.Connection,
-			Command:    command.Command{ID: w.ID, Verb: command.Verb(w.Verb), Size: w.Size, Counter: -1},
-		}}
-		if n.fault(&p.Command) != "" {
-			fits = false
-			continue
-		}
-		e.schedule = append(e.schedule, scheduled{PostConfig: p})
-	}
-	n.planPosts()
-	return fits
-}
-
-// admissible reports whether the connections are valid and new to this NIC.
-func (n *NIC) admissible(list []ConnectionConfig) bool {
-	for i := range list {
-		known := n.engine != nil && n.engine.find(list[i].ID) >= 0
-		if known || n.cfg.validateConnection(&list[i]) != nil {
+	for i := range c.Connections {
+		if s, _ := n.engine.Sender(c.Connections[i].ID); s != nil || n.cfg.validateConnection(&c.Connections[i]) != nil {
 			return false
 		}
 	}
-	return true
+	return n.addConnections(now, c.Connections) && n.engine.AddWorks(now, c.Works)
 }
 
 // addConnections adds this host's ends of connections and reports whether all were added. The
-// first connections create the engine.
+// first connections create the engine's units.
 func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
 	if len(list) == 0 {
 		return true
 	}
-	if n.engine == nil {
+	if !n.engine.Ready() {
 		first := n.cfg
 		first.Connections = list
 		if first.validateEngine() != nil {
 			return false
 		}
-		n.engine = newEngine(&first)
-		n.updateShaper(now)
+		n.engine = first.newEngine(n.dev)
+		n.engine.Pause(now, n.pauses.Set())
 	}
-	senders, receivers := len(n.senders), len(n.receivers)
-	fits := n.addEnds(list) == nil
-	n.grow(senders, receivers)
-	return fits
+	return n.connect(list) == nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -94,8 +95,11 @@ func TestAddedFlowBehavesLikeAnyOther(t *testing.T) {
 func changeable(t *testing.T) *NIC {
 	t.Helper()
 	n, err := New(Config{
-		Name: "h0", Rate: 40 * unit.GigabitPerSec, Delay: unit.Microsecond, Payload: 1000, AckEvery: 1, Timeout: unit.Millisecond,
-		ControlQueue: 16, ControlDSCP: 48, Scheme: "pfc", DSCP: [64]fabric.Priority{26: 3, 48: 6},
+		Name: "h0", Delay: unit.Microsecond, ControlQueue: 16,
+		Settings: qp.Settings{
+			Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Timeout: unit.Millisecond,
+			ControlDSCP: 48, Scheme: "pfc", DSCP: [64]fabric.Priority{26: 3, 48: 6},
+		},
 		Flows: []FlowConfig{{ID: 0, From: 0, To: 1, Size: 10_000, DSCP: 26}},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -93,10 +94,10 @@ func TestACKsInTheDataClass(t *testing.T) {
 			if withData {
 				class = dataPrio
 			}
-			if got := b.nics[0].classOf(&acks[0].Frame); got != class {
+			if got := b.nics[0].dev.ClassOf(&acks[0].Frame); got != class {
 				t.Errorf("with data %v: ACKs in class %d, want %d", withData, got, class)
 			}
-			if got := b.nics[0].classOf(&cnps[0].Frame); got != ctrlPrio {
+			if got := b.nics[0].dev.ClassOf(&cnps[0].Frame); got != ctrlPrio {
 				t.Errorf("with data %v: CNPs in class %d", withData, got)
 			}
 			if late := acks[0].start >= 200*us; late != (class == paused) {
@@ -113,8 +114,9 @@ func TestACKsInTheDataClass(t *testing.T) {
 func TestControlQueueLimitSpansClasses(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
 	var out fabric.Out
-	for i, c := range []controlPacket{{kind: controlACK, dscp: dataDSCP}, {kind: controlCNP}, {kind: controlACK, dscp: dataDSCP}} {
-		if room := n.reply(0, &c, &out); room != (i < 2) {
+	r := n.dev.Responders[0]
+	for i, c := range []control.Packet{{Kind: control.ACK, From: r, DSCP: dataDSCP}, {Kind: control.CNP, From: r}, {Kind: control.ACK, From: r, DSCP: dataDSCP}} {
+		if room := n.dev.Control.Put(0, &c, &out); room != (i < 2) {
 			t.Errorf("packet %d: room %v", i, room)
 		}
 	}
@@ -159,7 +161,7 @@ func TestMalformed(t *testing.T) {
 		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || out.Notes[0].Bytes() != f.Len() || n.Stats().Malformed != 1 {
 			t.Errorf("%s: %+v", name, out.Notes)
 		}
-		if n.receivers[0].expected != 0 || n.control.count != 0 {
+		if n.dev.Responders[0].Expected() != 0 || n.dev.Control.Len() != 0 {
 			t.Errorf("%s: took effect", name)
 		}
 	}

@@ -5,56 +5,48 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// EngineConfig configures the part of a NIC that executes commands. The figures for
-// hardware are those of Cassini, from the driver that HPE published.
-type EngineConfig struct {
-	CommandSlots int // capacity of each command queue
-	FlowQueues   int
-	FlowSlots    int // capacity of each flow queue
-	// Units is the number of chopping units (MCU) that cut commands, ResponseUnits the
-	// number that send responses. The hardware has 48 and 24.
-	Units, ResponseUnits int
-	// GetLimit and PutLimit bound the outstanding packets of a unit (OrdPktActive),
-	// for data requests and for all other requests. 1 to 2047.
-	GetLimit, PutLimit int
-	// SubRequest is the maximum amount of data that one request asks for; 0 means the
-	// payload of one response packet.
-	SubRequest unit.Bytes
-	// Length defines how RspPktLen counts a response packet.
-	Length   command.Length
-	Retries  int // of one request before its connection fails; 0 means no limit
-	Counters int // number of counters of completed commands
-	// Largest is the largest payload of the connections that changes may add, 0 if
-	// changes add none. Their classes are among Classes.
-	Largest unit.Bytes
+// Types of the engine, as the configuration of a NIC uses them.
+type (
+	EngineConfig     = qp.EngineConfig
+	ShapingClass     = qp.ShapingClass
+	ConnectionConfig = qp.ConnectionConfig
+	Command          = qp.Command
+	PostConfig       = qp.PostConfig
+	TargetConfig     = qp.TargetConfig
+)
 
-	Out, In     shaper.Limit // for the whole NIC
-	Pacing      shaper.Pacing
-	Gate        shaper.Gate
-	Policy      shaper.Policy
-	Outstanding shaper.Outstanding
-	Classes     []ShapingClass
+// newEngine returns the engine of the connections. Without connections it has no units.
+func (c *Config) newEngine(d *qp.Device) *qp.Engine {
+	if len(c.Connections) == 0 {
+		return qp.NewEngine(d, EngineConfig{}, shaper.Config{})
+	}
+	return qp.NewEngine(d, c.Engine, c.shaper())
 }
 
-// ShapingClass is a traffic class of commands: a branch of the shaper's tree, with
-// a leaf for requests and one for responses.
-type ShapingClass struct {
-	Class               fabric.Priority
-	DSCP                uint8
-	Branch              shaper.Level
-	Requests, Responses shaper.Leaf // the NIC fills in Branch and Class
+// shaper returns the configuration of the shaper's tree: per class a branch with a leaf
+// for requests and one for responses.
+func (c *Config) shaper() shaper.Config {
+	e := &c.Engine
+	s := shaper.Config{
+		Units: e.Units + e.ResponseUnits, Out: e.Out, In: e.In,
+		Pacing: e.Pacing, Gate: e.Gate, Policy: e.Policy, Outstanding: e.Outstanding,
+		Quantum: max(c.longestPacket(), c.longestResponse()),
+	}
+	for i, k := range e.Classes {
+		s.Branches = append(s.Branches, k.Branch)
+		for _, l := range []shaper.Leaf{k.Requests, k.Responses} {
+			l.Branch, l.Class = i, uint8(k.Class)
+			s.Leaves = append(s.Leaves, l)
+		}
+	}
+	return s
 }
-
-// ConnectionConfig is a connection for commands: a queue pair at each of its two hosts.
-type ConnectionConfig = fabric.Connection
-
-// maxOutstanding is the largest value of the hardware's 11-bit limit registers.
-const maxOutstanding = 2047
 
 // longestPacket returns an upper bound of the length of sent packets: the payload and
 // every header that a packet may have.
@@ -67,10 +59,10 @@ func (c *Config) longestPacket() unit.Bytes {
 func (c *Config) longestResponse() unit.Bytes {
 	most := unit.Bytes(0)
 	for _, k := range c.Connections {
-		most = max(most, c.Engine.response(k.Payload))
+		most = max(most, c.Engine.Response(k.Payload))
 	}
 	if c.Engine.Largest > 0 {
-		most = max(most, c.Engine.response(c.Engine.Largest))
+		most = max(most, c.Engine.Response(c.Engine.Largest))
 	}
 	return most
 }
@@ -85,22 +77,6 @@ func (c *Config) largestPayload() unit.Bytes {
 	return most
 }
 
-// cutter returns the cutter for the commands of a connection with the given payload.
-func (e *EngineConfig) cutter(payload unit.Bytes) command.Cutter {
-	c := command.Cutter{Payload: payload, SubRequest: e.SubRequest, Length: e.Length}
-	if c.SubRequest == 0 {
-		c.SubRequest = payload
-	}
-	return c
-}
-
-// response returns the RspPktLen of the largest data request with the given payload.
-func (e *EngineConfig) response(payload unit.Bytes) unit.Bytes {
-	c := e.cutter(payload)
-	_, length := c.Answer(c.SubRequest)
-	return length
-}
-
 // validateEngine returns all faults of the connections and the engine, or nil.
 func (c *Config) validateEngine() error {
 	if len(c.Connections) == 0 {
@@ -109,14 +85,14 @@ func (c *Config) validateEngine() error {
 	e := &c.Engine
 	errs := []error{
 		want(e.CommandSlots > 0 && e.FlowSlots > 0, "command queue of %d and flow queue of %d commands, want at least 1", e.CommandSlots, e.FlowSlots),
-		want(0 < e.FlowQueues && e.FlowQueues <= maxUnacked, "%d flow queues, want 1 to %d", e.FlowQueues, maxUnacked),
+		want(0 < e.FlowQueues && e.FlowQueues <= qp.MaxUnacked, "%d flow queues, want 1 to %d", e.FlowQueues, qp.MaxUnacked),
 		want(e.Units > 0 && e.ResponseUnits > 0, "%d request units and %d response units, want at least 1", e.Units, e.ResponseUnits),
-		want(0 < e.GetLimit && e.GetLimit <= maxOutstanding && 0 < e.PutLimit && e.PutLimit <= maxOutstanding,
-			"GET limit %d and PUT limit %d in packets, want 1 to %d", e.GetLimit, e.PutLimit, maxOutstanding),
-		want(0 <= e.SubRequest && e.SubRequest <= maxSubRequest, "sub-request size %v, want 0 to %v", e.SubRequest, maxSubRequest),
+		want(0 < e.GetLimit && e.GetLimit <= qp.MaxOutstanding && 0 < e.PutLimit && e.PutLimit <= qp.MaxOutstanding,
+			"GET limit %d and PUT limit %d in packets, want 1 to %d", e.GetLimit, e.PutLimit, qp.MaxOutstanding),
+		want(0 <= e.SubRequest && e.SubRequest <= qp.MaxSubRequest, "sub-request size %v, want 0 to %v", e.SubRequest, qp.MaxSubRequest),
 		want(e.Length.Header >= 0 && e.Retries >= 0 && e.Counters >= 0, "RspPktLen header %v, retries %d and counters %d, want 0 or more", e.Length.Header, e.Retries, e.Counters),
-		want(0 < e.Length.Scale && e.Length.Scale <= command.MaxScale && 0 <= e.Length.Shift && e.Length.Shift <= command.MaxShift,
-			"RspPktLen scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, command.MaxScale, command.MaxShift),
+		want(0 < e.Length.Scale && e.Length.Scale <= work.MaxScale && 0 <= e.Length.Shift && e.Length.Shift <= work.MaxShift,
+			"RspPktLen scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, work.MaxScale, work.MaxShift),
 	}
 	for _, k := range e.Classes {
 		errs = append(errs, want(k.Class < fabric.Priorities && k.DSCP < 64 && c.DSCP[k.DSCP] == k.Class,
@@ -132,16 +108,13 @@ func (c *Config) validateEngine() error {
 	return s.Validate(c.longestPacket(), c.longestResponse())
 }
 
-// maxSubRequest keeps the number of packets of a sub-request far below the PSN space.
-const maxSubRequest = unit.Megabyte
-
 func (c *Config) validateConnection(k *ConnectionConfig) error {
 	f := FlowConfig{ID: k.ID, From: k.From, To: k.To, Size: 1}
 	if err := validateFlow(&f, c.Host); err != nil {
 		return fmt.Errorf("connection %d: %w", k.ID, err)
 	}
 	return errors.Join(
-		want(c.Engine.classOf(k.Class) >= 0, "connection %d: class %d is not a shaping class", k.ID, k.Class),
+		want(c.Engine.ClassIndex(k.Class) >= 0, "connection %d: class %d is not a shaping class", k.ID, k.Class),
 		want(0 < k.Payload && k.Payload <= c.Payload && k.Payload%4 == 0,
 			"connection %d: payload %v, want a multiple of 4 bytes up to %v", k.ID, k.Payload, c.Payload))
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -14,7 +14,7 @@ import (
 func engineConfig() EngineConfig {
 	return EngineConfig{
 		CommandSlots: 16, FlowQueues: 8, FlowSlots: 8, Units: 8, ResponseUnits: 4,
-		GetLimit: 64, PutLimit: 64, Length: command.Length{Header: 40, Scale: 1}, Counters: 2,
+		GetLimit: 64, PutLimit: 64, Length: work.Length{Header: 40, Scale: 1}, Counters: 2,
 		Pacing: shaper.PacingOff, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
 		Classes: []ShapingClass{{
 			Class: dataPrio, DSCP: dataDSCP, Requests: shaper.Leaf{Weight: 1}, Responses: shaper.Leaf{Weight: 1},
@@ -38,28 +38,30 @@ func newExchange(t testing.TB, connections int, change ...func(*Config)) *fabric
 }
 
 // post posts a command at host 0.
-func (b *fabricBench) post(connection fabric.FlowID, c command.Command) {
+func (b *fabricBench) post(connection fabric.FlowID, c work.Command) {
 	b.t.Helper()
 	c.Counter = -1
 	b.postCommand(connection, c)
 }
 
 // postCommand posts a command at host 0 as its schedule does.
-func (b *fabricBench) postCommand(connection fabric.FlowID, c command.Command) {
+func (b *fabricBench) postCommand(connection fabric.FlowID, c work.Command) {
 	b.t.Helper()
 	n, out := b.nics[0], fabric.Out{}
 	n.now = b.now
-	n.engine.schedule = append(n.engine.schedule, scheduled{PostConfig: PostConfig{Command: Command{connection, c}, At: b.now, Count: 1}})
-	n.postDue(b.now, &out)
+	if err := n.engine.Load([]PostConfig{{Command: Command{Connection: connection, Command: c}, At: b.now, Count: 1}}, nil); err != nil {
+		b.t.Fatal(err)
+	}
+	n.engine.Tick(b.now, &out)
 	b.take(0, &out)
 }
 
-func get(id uint32, size unit.Bytes) command.Command {
-	return command.Command{ID: id, Verb: command.Get, Size: size}
+func get(id uint32, size unit.Bytes) work.Command {
+	return work.Command{ID: id, Verb: work.Get, Size: size}
 }
 
-func put(id uint32, size unit.Bytes) command.Command {
-	return command.Command{ID: id, Verb: command.Put, Size: size}
+func put(id uint32, size unit.Bytes) work.Command {
+	return work.Command{ID: id, Verb: work.Put, Size: size}
 }
 
 func isResponse(f *frame.Frame) bool {

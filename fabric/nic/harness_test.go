@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -25,9 +26,11 @@ const (
 // config returns a NIC configuration for tests, edited by change.
 func config(host int, flows []FlowConfig, change ...func(*Config)) Config {
 	c := Config{
-		Name: "h", Host: host, Rate: testRate, Delay: testDelay, Payload: 1000, AckEvery: 1,
-		ControlQueue: 1024, ControlDSCP: ctrlDSCP,
-		Notification: cc.NotifyNone, Scheme: "pfc", CC: cc.Default(),
+		Name: "h", Delay: testDelay, ControlQueue: 1024,
+		Settings: qp.Settings{
+			Host: host, Rate: testRate, Payload: 1000, AckEvery: 1, ControlDSCP: ctrlDSCP,
+			Notification: cc.NotifyNone, Scheme: "pfc", CC: cc.Default(),
+		},
 	}
 	c.DSCP[dataDSCP], c.DSCP[ctrlDSCP] = dataPrio, ctrlPrio
 	for _, f := range flows {

@@ -7,8 +7,9 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -85,8 +86,8 @@ func TestGetIsSmallAndItsResponseLarge(t *testing.T) {
 func TestPutAndSend(t *testing.T) {
 	b := newExchange(t, 1)
 	b.post(0, put(0, 2500))
-	b.post(0, command.Command{ID: 1, Verb: command.Send, Size: 1001})
-	b.post(0, command.Command{ID: 2, Verb: command.Send, Size: 10})
+	b.post(0, work.Command{ID: 1, Verb: work.Send, Size: 1001})
+	b.post(0, work.Command{ID: 2, Verb: work.Send, Size: 10})
 	b.run(unit.Millisecond)
 	want := []frame.Opcode{frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.SendFirst, frame.SendLast, frame.SendOnly}
 	if got := opcodes(b.from(0, isData)); !slices.Equal(got, want) {
@@ -104,7 +105,7 @@ func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 	read := get(0, 2500)
 	read.Address = 0x7000_0000_1000
 	b.post(0, read)
-	b.post(0, command.Command{ID: 1, Verb: command.FetchAdd, Size: 8, Address: 24, Operand: 5})
+	b.post(0, work.Command{ID: 1, Verb: work.FetchAdd, Size: 8, Address: 24, Operand: 5})
 	b.run(unit.Millisecond)
 	var addresses []uint64
 	for _, f := range b.from(0, isReadRequest) {
@@ -117,7 +118,7 @@ func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 	if want := []uint64{0x7000_0000_1000, 0x7000_0000_1000 + 1000, 0x7000_0000_1000 + 2000}; !slices.Equal(addresses, want) {
 		t.Errorf("the sub-requests have addresses %#x, want %#x", addresses, want)
 	}
-	if got := b.nics[1].engine.memory.words[3]; got != 5 {
+	if got := b.nics[1].engine.Word(3); got != 5 {
 		t.Errorf("the word at address 24 is %d", got)
 	}
 }
@@ -125,11 +126,11 @@ func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 // GET-27, GET-30: atomics change the target's memory and return its previous value.
 func TestAtomics(t *testing.T) {
 	b := newExchange(t, 1)
-	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Address: 16, Operand: 5}
+	add := work.Command{ID: 0, Verb: work.FetchAdd, Size: 8, Address: 16, Operand: 5}
 	b.post(0, add)
 	b.post(0, add)
-	b.post(0, command.Command{ID: 2, Verb: command.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 77})
-	b.post(0, command.Command{ID: 3, Verb: command.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 88})
+	b.post(0, work.Command{ID: 2, Verb: work.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 77})
+	b.post(0, work.Command{ID: 3, Verb: work.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 88})
 	b.run(unit.Millisecond)
 	var found []uint64
 	for _, f := range b.from(1, func(f *frame.Frame) bool { return f.Opcode() == frame.AtomicAcknowledge }) {
@@ -138,7 +139,7 @@ func TestAtomics(t *testing.T) {
 	if want := []uint64{0, 5, 10, 77}; !slices.Equal(found, want) || len(b.done()) != 4 {
 		t.Errorf("found %v, want %v; done %v", found, want, b.done())
 	}
-	if got := b.nics[1].engine.memory.words[2]; got != 77 {
+	if got := b.nics[1].engine.Word(2); got != 77 {
 		t.Errorf("the word is %d", got)
 	}
 }
@@ -147,7 +148,7 @@ func TestAtomics(t *testing.T) {
 // creates one, decrements it when the response is processed, and stops at the limit.
 func TestOrdPktActive(t *testing.T) {
 	for name, c := range map[string]struct {
-		cmd   command.Command
+		cmd   work.Command
 		limit int
 	}{"get": {get(0, 100_000), 5}, "put": {put(0, 100_000), 3}} {
 		b := newExchange(t, 1, func(c *Config) { c.Engine.GetLimit, c.Engine.PutLimit = 5, 3 })
@@ -156,7 +157,7 @@ func TestOrdPktActive(t *testing.T) {
 		for at := us; at < unit.Millisecond; at += us {
 			b.run(at)
 			units := b.nics[0].Stats().Engine.Units
-			i := slices.IndexFunc(units, func(u UnitStats) bool { return u.Flow == 0 })
+			i := slices.IndexFunc(units, func(u qp.UnitStats) bool { return u.Flow == 0 })
 			if i >= 0 {
 				most = max(most, units[i].OrdPktActive)
 			}
@@ -167,7 +168,7 @@ func TestOrdPktActive(t *testing.T) {
 		if len(b.done()) != 1 {
 			t.Errorf("%s: not done", name)
 		}
-		if units := b.nics[0].Stats().Engine.Units; slices.ContainsFunc(units, func(u UnitStats) bool { return u.OrdPktActive != 0 || u.Flow != fabric.NoFlow }) {
+		if units := b.nics[0].Stats().Engine.Units; slices.ContainsFunc(units, func(u qp.UnitStats) bool { return u.OrdPktActive != 0 || u.Flow != fabric.NoFlow }) {
 			t.Errorf("%s: units after the end: %+v", name, units)
 		}
 	}
@@ -177,11 +178,11 @@ func TestOrdPktActive(t *testing.T) {
 // bound data requests, which carry no data.
 func TestWindowLimitsWrites(t *testing.T) {
 	for name, c := range map[string]struct {
-		cmd  command.Command
+		cmd  work.Command
 		most int
 	}{"put": {put(0, 20_000), 3}, "get": {get(0, 20_000), 20}} {
 		b := newExchange(t, 1)
-		b.nics[0].senders[0].cc = windowed{cc.NewFixed(testRate), 3500}
+		b.nics[0].senders[0].SetReaction(windowed{cc.NewFixed(testRate), 3500})
 		b.post(0, c.cmd)
 		b.run(5 * us)
 		if got := len(b.from(0, func(f *frame.Frame) bool { return isData(f) || isReadRequest(f) })); got != c.most {
@@ -244,8 +245,8 @@ func TestOnlyReadRequestsAreDataRequests(t *testing.T) {
 	b := newExchange(t, 1)
 	b.post(0, get(0, 1000))
 	b.post(0, put(1, 1000))
-	b.post(0, command.Command{ID: 2, Verb: command.Send, Size: 1000})
-	b.post(0, command.Command{ID: 3, Verb: command.FetchAdd, Size: 8})
+	b.post(0, work.Command{ID: 2, Verb: work.Send, Size: 1000})
+	b.post(0, work.Command{ID: 3, Verb: work.FetchAdd, Size: 8})
 	b.run(unit.Millisecond)
 	requested := unit.Bytes(0)
 	for _, n := range b.noted(0, fabric.Requested) {

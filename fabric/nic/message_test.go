@@ -4,47 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
-
-// The reference model divides a flow message by message and packet by packet.
-func TestChoppingMatchesALoop(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		payload := unit.Bytes(4 * rapid.Int64Range(1, 20).Draw(t, "payload"))
-		size := unit.Bytes(rapid.Int64Range(1, 2000).Draw(t, "size"))
-		m := newMessages(size, payload)
-		// Short messages give a flow several messages, as messages of 2^31 bytes do.
-		m.message = min(size, unit.Bytes(rapid.Int64Range(1, 300).Draw(t, "message")))
-		m.packets = int64((m.message + payload - 1) / payload)
-		var n, message int64
-		var before unit.Bytes
-		for start := unit.Bytes(0); start < size; start += m.message {
-			length := min(m.message, size-start)
-			for offset := unit.Bytes(0); offset < length; offset += payload {
-				want := piece{
-					message: message, index: int64(offset / payload), length: length,
-					bytes: min(payload, length-offset), last: offset+payload >= length,
-				}
-				if got := m.piece(n); got != want {
-					t.Fatalf("packet %d is %+v, want %+v", n, got, want)
-				}
-				if got := m.before(n); got != before {
-					t.Fatalf("%d bytes before packet %d, want %d", got, n, before)
-				}
-				n++
-				before += want.bytes
-			}
-			message++
-		}
-		if m.count() != n || m.before(n) != size {
-			t.Fatalf("%d packets with %d bytes, want %d with %d", m.count(), m.before(n), n, size)
-		}
-	})
-}
 
 // A message of one packet is WRITE only; a longer one is first, middle and last. The first
 // packet carries a RETH with the length of the whole message.
@@ -114,32 +77,5 @@ func TestDataHeaders(t *testing.T) {
 		if f.Trace == 0 {
 			t.Error("the frame names no message")
 		}
-	}
-}
-
-// CETH-7: every data packet carries a PSN; it wraps at 2^24.
-func TestPSNWraps(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
-	const start = 1<<24 - 216 // the start of a message
-	s, r := &b.nics[0].senders[0], &b.nics[1].receivers[0]
-	s.acked, s.next, s.high = start, start, start
-	r.expected = start
-	lost := false
-	b.tap = func(from int, f *frame.Frame) bool { // a loss right at the wrap
-		if from == 0 && f.PSN() == 0 && !lost {
-			lost = true
-			return false
-		}
-		return true
-	}
-	b.run(300 * us)
-	if !lost || s.acked < 1<<24+500 || b.nics[1].Stats().Malformed != 0 {
-		t.Errorf("lost %v, acknowledged up to %d", lost, s.acked)
-	}
-	if r.expected > 2000 {
-		t.Errorf("the receiver expects PSN %d", r.expected)
-	}
-	if n := b.noted(0, fabric.Retransmitted); len(n) != 1 {
-		t.Errorf("went back %d times for one loss", len(n))
 	}
 }

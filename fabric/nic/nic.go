@@ -1,14 +1,14 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/agenda"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/notify"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
-	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -18,34 +18,24 @@ type NIC struct {
 	cfg          Config
 	controlClass fabric.Priority
 
-	senders   []sender
-	receivers []receiver
-	sending   qpIndex
-	receiving qpIndex
+	dev       *qp.Device
+	senders   []*qp.Sender   // of flows and of ends of connections
+	receivers []*qp.Receiver // of flows and of ends of connections
+	sending   qp.Index
+	receiving qp.Index
 
-	timers   agenda.Agenda // entries: see startTimer, ccTimer, resendTimer and npTimer
-	pace     agenda.Agenda // by sender: earliest instant of its next frame
-	ready    readyQueue
-	control  controlQueue
-	accounts uet.Accounts // the credit of this host
-	grantor  uet.Grantor  // of credit for this host
-	engine   *engine      // nil without connections
-	intake   rx.Intake
-	pauses   rx.Pauses
-	cable    fabric.Cable
-	choices  choices
-	frozen   bool
-	freeAt   unit.Time // when the frame in transmission ends
-	cnpPort  notify.Port
-	sink     notify.Sink
-	back     frame.Packet // the current control packet, see packetBack
-	now      unit.Time    // of the latest call
+	engine    *qp.Engine
+	intake    rx.Intake
+	pauses    rx.Pauses
+	cable     fabric.Cable
+	frozen    bool
+	flowsLast bool      // the latest data packet was a flow's, not a command's
+	freeAt    unit.Time // when the frame in transmission ends
+	now       unit.Time // of the latest call
 	// sampleAt is the end of the current sampling interval, Never if nothing was sent
 	// in it and no tokens change.
 	sampleAt  unit.Time
-	sampledTx uint64    // bytes sent up to the last sample
-	arrival   unit.Time // of the current packet
-	cause     uint64    // trace of the current packet
+	sampledTx uint64 // bytes sent up to the last sample
 	stats     Stats
 }
 
@@ -59,60 +49,78 @@ func New(cfg Config) (*NIC, error) {
 	n := &NIC{
 		cfg:          cfg,
 		controlClass: cfg.DSCP[cfg.ControlDSCP],
-		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate, cfg.DSCP[cfg.ControlDSCP]),
 		pauses:       rx.NewPauses(cfg.Rate),
 		sampleAt:     unit.Never,
 		intake:       rx.NewIntake(cfg.Intake, rx.Port{Source: frame.HostMAC(cfg.Host), Rate: cfg.Rate}),
-		cnpPort:      notify.NewPort(&cfg.CC),
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
-	if p := &n.cfg.CC.Credit; p.MTU == 0 {
-		p.MTU = n.cfg.Payload + uetHeaders + n.cfg.Overhead
-	}
-	n.accounts = uet.NewAccounts(&n.cfg.CC.Credit, cfg.Rate, n.backlog)
-	n.grantor = uet.NewGrantor(&n.cfg.CC.Credit, cfg.Rate)
-	n.back = n.packetTo(cfg.Host, 0)
-	n.back.Mirrored = cfg.MirrorPorts
-	if err := n.addFlows(); err != nil {
+	n.dev = qp.NewDevice(&n.cfg.Settings, &n.stats.EventCounters, n.cfg.controlQueue(), cfg.MirrorPorts)
+	if err := n.addFlows(cfg.Flows); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
 	}
-	s := len(n.senders)
-	n.timers = agenda.New(n.npTimer(len(n.receivers)))
-	n.pace = agenda.New(s)
-	n.addCredits(0, 0)
-	for i := range n.senders {
-		if !n.senders[i].started {
-			n.timers.Set(n.startTimer(i), n.senders[i].Start)
-		}
+	n.engine = cfg.newEngine(n.dev)
+	if err := cmp.Or(n.connect(cfg.Connections), n.engine.Load(cfg.Posts, cfg.Appends)); err != nil {
+		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
 	}
 	return n, nil
 }
 
-// addFlows creates the queue pairs.
-func (n *NIC) addFlows() error {
-	var from, to []fabric.FlowID
-	for _, cfg := range n.cfg.Flows {
-		if cfg.To == n.cfg.Host {
-			n.receivers = append(n.receivers, n.newReceiver(cfg))
-			to = append(to, cfg.ID)
+// addFlows adds the queue pairs of flows that start or end here.
+func (n *NIC) addFlows(flows []FlowConfig) error {
+	from := func(f FlowConfig) bool { return f.To != n.cfg.Host }
+	senders := make([]qp.Requester, 0, count(flows, from))
+	receivers := make([]qp.Responder, 0, len(flows)-cap(senders))
+	n.grow(cap(senders), cap(receivers))
+	for _, f := range flows {
+		if !from(f) {
+			receivers = append(receivers, qp.Responder{})
+			r := &receivers[len(receivers)-1]
+			r.Init(n.dev, f, len(n.receivers), frame.SenderQP(uint32(f.ID)))
+			n.receiving.Add(f.ID, len(n.receivers))
+			n.receivers, n.dev.Responders = append(n.receivers, &r.Receiver), append(n.dev.Responders, r)
 			continue
 		}
-		s, err := n.newSender(cfg)
-		if err != nil {
+		i := len(n.senders)
+		senders = append(senders, qp.Requester{})
+		r := &senders[len(senders)-1]
+		if err := r.Init(n.dev, f, i); err != nil {
 			return err
 		}
-		n.senders = append(n.senders, s)
-		from = append(from, cfg.ID)
+		n.senders, n.dev.Flows = append(n.senders, &r.Sender), append(n.dev.Flows, r)
+		n.sending.Add(f.ID, i)
 	}
-	n.sending, n.receiving = newQPIndex(from), newQPIndex(to)
-	return n.connect()
+	return nil
 }
 
-// Entries of timers, in the order in which they fire at one instant.
-func (n *NIC) startTimer(i int) int  { return i }
-func (n *NIC) ccTimer(i int) int     { return len(n.senders) + i }
-func (n *NIC) resendTimer(i int) int { return 2*len(n.senders) + i }
-func (n *NIC) npTimer(i int) int     { return 3*len(n.senders) + i }
+// connect adds this host's ends of connections.
+func (n *NIC) connect(list []ConnectionConfig) error {
+	n.grow(len(list), len(list))
+	for _, c := range list {
+		s, r, err := n.engine.Add(c, len(n.senders), len(n.receivers))
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", c.ID, err)
+		}
+		n.senders, n.dev.Flows = append(n.senders, s), append(n.dev.Flows, nil)
+		n.receivers, n.dev.Responders = append(n.receivers, r), append(n.dev.Responders, nil)
+	}
+	return nil
+}
+
+// count returns the number of flows that satisfy keep.
+func count(flows []FlowConfig, keep func(FlowConfig) bool) (n int) {
+	for _, f := range flows {
+		if keep(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// grow makes room in the timers and the turns for more senders and receivers.
+func (n *NIC) grow(senders, receivers int) {
+	n.dev.Timers.Grow(len(n.senders)+senders, len(n.receivers)+receivers)
+	n.dev.Turns.Grow(len(n.senders) + senders)
+}
 
 // Arrive handles a frame received from the link.
 func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.Out) {
@@ -121,7 +129,7 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 		return
 	}
 	n.stats.RxPackets++
-	class, prio := f.Class(), n.classOf(f)
+	class, prio := f.Class(), n.dev.ClassOf(f)
 	length := uint64(f.LenOf(class))
 	n.stats.RxBytes += length
 	if fabric.Follows(f.Trace) {
@@ -141,14 +149,12 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	default:
 		n.handle(now, class, f, out)
 	}
-	if n.engine != nil {
-		n.advance(now, out)
-	}
+	n.engine.Advance(now, out)
 }
 
 // handle processes a frame that has passed the receive buffer.
 func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabric.Out) {
-	n.arrival, n.cause = f.Arrival, f.Trace
+	n.dev.Arrival, n.dev.Cause = f.Arrival, f.Trace
 	switch class {
 	case frame.ClassRoCE:
 		n.packet(now, f, out)
@@ -157,7 +163,7 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 	case frame.ClassCNM:
 		n.sampled(now, f, out)
 	default:
-		n.malformed(now, f, out)
+		n.dev.Discard(now, f, out)
 	}
 }
 
@@ -165,36 +171,43 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 // that this NIC does not have, and packets from hosts other than the queue pair's peer.
 func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
-	if n.engine != nil && known {
-		if k := n.engine.find(fabric.FlowID(flow)); k >= 0 {
-			n.exchange(now, k, toSender, f, out)
-			return
-		}
+	if known && n.engine.Receive(now, fabric.FlowID(flow), toSender, f, out) {
+		return
 	}
 	qps := &n.receiving
 	if toSender {
 		qps = &n.sending
 	}
-	i, ok := qps.find(fabric.FlowID(flow))
-	op := f.Opcode()
+	i, ok := qps.Find(fabric.FlowID(flow))
 	switch {
 	case !known || !ok || f.DstIP() != frame.HostIP(n.cfg.Host):
-		n.malformed(now, f, out)
-	case toSender && f.SrcIP() == frame.HostIP(n.senders[i].To) && op == frame.Acknowledge:
-		n.acknowledge(now, i, f, out)
-	case toSender && f.SrcIP() == frame.HostIP(n.senders[i].To) && op == frame.OpcodeCNP:
-		n.notified(now, i, f, out)
-	case !toSender && f.SrcIP() == frame.HostIP(n.receivers[i].From) && isWrite(op):
-		n.data(now, i, f, out)
+		n.dev.Discard(now, f, out)
+	case toSender:
+		n.dev.Flows[i].Receive(now, f, out)
 	default:
-		n.malformed(now, f, out)
+		n.dev.Responders[i].Receive(now, f, out)
 	}
 }
 
-// malformed counts and notes a discarded frame that is malformed or unexpected.
-func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	n.stats.Malformed++
-	out.Note(fabric.Note{Event: fabric.NewMalformed(f.Len()), At: now, Flow: fabric.NoFlow, Trace: f.Trace})
+// uet passes a UET packet to the flow of its packet delivery context. It discards packets
+// for flows that this NIC does not have, and packets from hosts other than the peer.
+func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	id, ok := f.UETFlow()
+	ok = ok && n.cfg.Notification == cc.NotifyCredit && f.DstIP() == frame.HostIP(n.cfg.Host)
+	toSender := f.UETType() != frame.UETRequest &&
+		(f.UETType() != frame.UETControl || f.UETControl() == frame.UETCredit)
+	qps := &n.receiving
+	if toSender {
+		qps = &n.sending
+	}
+	switch i, known := qps.Find(fabric.FlowID(id)); {
+	case !ok || !known:
+		n.dev.Discard(now, f, out)
+	case toSender:
+		n.dev.Flows[i].ReceiveUET(now, f, out)
+	default:
+		n.dev.Responders[i].ReceiveUET(now, f, out)
+	}
 }
 
 // Tick handles due timers, then starts a transmission if possible, and takes a due
@@ -206,46 +219,43 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	}
 	if n.pauses.Next() <= now {
 		n.pauses.Expire(now, out)
-		n.updateShaper(now)
+		n.engine.Pause(now, n.pauses.Set())
 	}
 	for n.intake.Due() <= now {
 		f := n.intake.Take()
 		n.handle(now, f.Class(), &f, out)
 	}
 	for {
-		entry, at := n.timers.First()
+		kind, i, at := n.dev.Timers.First()
 		if at > now {
 			break
 		}
-		n.timerDue(now, entry, out)
+		n.timerDue(now, kind, i, out)
 	}
-	if n.grantor.Next() <= now || n.accounts.Next() <= now {
-		n.creditTick(now, out)
+	if n.dev.Grantor.Next() <= now || n.dev.Accounts.Next() <= now {
+		if n.dev.TickCredit(now, out) && n.sampleAt == unit.Never {
+			n.sampleAt = n.cfg.Sampling.After(now)
+		}
 	}
-	if n.engine != nil {
-		n.engineTick(now, out)
-	}
+	n.engine.Tick(now, out)
 	n.transmit(now, out)
-	if n.engine != nil {
-		n.advance(now, out)
-	}
+	n.engine.Advance(now, out)
 	if n.sampleAt <= now {
 		n.noteSample(now, out)
 	}
 }
 
-func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
-	s := len(n.senders)
-	switch {
-	case entry < s:
-		n.timers.Set(entry, unit.Never)
-		n.start(now, entry, out)
-	case entry < 2*s:
-		n.reactDue(now, entry-s, out)
-	case entry < 3*s:
-		n.resendDue(now, entry-2*s, out)
-	default:
-		n.notifyDue(now, entry-3*s, out)
+func (n *NIC) timerDue(now unit.Time, kind qp.Timer, i int, out *fabric.Out) {
+	switch kind {
+	case qp.Start:
+		n.dev.Timers.Set(qp.Start, i, unit.Never)
+		n.dev.Flows[i].Begin(now, out)
+	case qp.React:
+		n.senders[i].React(now, out)
+	case qp.Resend:
+		n.dev.Flows[i].Overdue(now, out)
+	case qp.Notify:
+		n.receivers[i].NotifyDue(now, out)
 	}
 }
 
@@ -255,11 +265,8 @@ func (n *NIC) Next() (unit.Time, bool) {
 	if n.frozen {
 		return 0, false
 	}
-	_, at := n.timers.First()
-	at = min(at, n.pauses.Next(), n.intake.Due(), n.grantor.Next(), n.accounts.Next(), n.sendDue(), n.sampleAt)
-	if n.engine != nil {
-		at = min(at, n.engine.timers.Next())
-	}
+	at := n.dev.Timers.Next()
+	at = min(at, n.pauses.Next(), n.intake.Due(), n.dev.Grantor.Next(), n.dev.Accounts.Next(), n.sendDue(), n.sampleAt, n.engine.Next())
 	if at == unit.Never {
 		return 0, false
 	}

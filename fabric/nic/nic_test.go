@@ -10,6 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -139,17 +140,18 @@ func TestEverythingIsDeliveredOnce(t *testing.T) {
 func (b *fabricBench) checkSenders(t *rapid.T) {
 	for _, n := range b.nics {
 		for i := range n.senders {
-			s := &n.senders[i]
-			messages := newMessages(s.Size, n.cfg.Payload)
+			r := n.dev.Flows[i]
+			messages := work.NewMessages(r.Size, n.cfg.Payload)
+			acked, next, high := r.Window()
 			var flying unit.Bytes
-			for p := s.acked; p < s.next; p++ {
-				flying += messages.piece(p).bytes
+			for p := acked; p < next; p++ {
+				flying += messages.Piece(p).Bytes
 			}
-			if s.inFlight != flying || s.acked > s.next || s.next > s.high || s.high > s.packets {
+			if r.InFlight() != flying || acked > next || next > high || high > messages.Count() {
 				t.Fatalf("%d in flight, want %d: acked %d, next %d, high %d of %d",
-					s.inFlight, flying, s.acked, s.next, s.high, s.packets)
+					r.InFlight(), flying, acked, next, high, messages.Count())
 			}
-			if messages.before(s.acked)+s.inFlight != messages.before(s.next) {
+			if messages.Before(acked)+r.InFlight() != messages.Before(next) {
 				t.Fatal("sent is not acknowledged + in flight")
 			}
 		}

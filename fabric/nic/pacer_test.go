@@ -1,95 +1,12 @@
 package nic
 
 import (
-	"math/big"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
-
-// bucket is a token bucket in exact fractions. The level, in bits, rises at the rate. A
-// frame may be sent at level 0 or above, and takes its bits from a level of at most its
-// own length.
-type bucket struct {
-	level *big.Rat
-	at    unit.Time
-	rate  unit.Rate
-}
-
-func (b *bucket) rise(now unit.Time) {
-	bits := big.NewRat(int64(now-b.at), int64(unit.Second))
-	b.level.Add(b.level, bits.Mul(bits, big.NewRat(int64(b.rate), 1)))
-	b.at = now
-}
-
-func (b *bucket) take(n unit.Bytes) {
-	bits := big.NewRat(int64(n)*8, 1)
-	if b.level.Cmp(bits) > 0 {
-		b.level.Set(bits)
-	}
-	b.level.Sub(b.level, bits)
-}
-
-// next returns the first whole picosecond at which the level is not below 0.
-func (b *bucket) next() unit.Time {
-	wait := new(big.Rat).Neg(b.level)
-	wait.Mul(wait, big.NewRat(int64(unit.Second), int64(b.rate)))
-	ps := new(big.Int).Add(wait.Num(), new(big.Int).Sub(wait.Denom(), big.NewInt(1)))
-	ps.Div(ps, wait.Denom())
-	return b.at + unit.Time(ps.Int64())
-}
-
-func TestPacerEqualsATokenBucket(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate := unit.Rate(rapid.Int64Range(1, 400e9).Draw(t, "rate"))
-		p := pacer{rate: rate}
-		twin := bucket{level: new(big.Rat), rate: rate}
-		for range rapid.IntRange(1, 50).Draw(t, "frames") {
-			now := p.next()
-			if rapid.Bool().Draw(t, "late") {
-				now += unit.Time(rapid.Int64Range(0, int64(unit.Millisecond)).Draw(t, "by"))
-			}
-			n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-			twin.rise(now)
-			twin.take(n)
-			p.sent(now, n, false)
-			if want := max(now, twin.next()); p.next() != want {
-				t.Fatalf("next is %d, want %d", p.next(), want)
-			}
-		}
-	})
-}
-
-// The frames of a burst are sent back to back. The next frame follows when the bucket,
-// charged for the burst as for one long frame, has risen again.
-func TestPacerDelaysAfterABurst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
-		p := pacer{rate: rate}
-		twin := bucket{level: new(big.Rat), rate: rate}
-		for range rapid.IntRange(1, 10).Draw(t, "bursts") {
-			now, sum := p.next(), unit.Bytes(0)
-			twin.rise(now)
-			frames := rapid.IntRange(1, 20).Draw(t, "frames")
-			for i := range frames {
-				n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-				if i > 0 && p.next() > now {
-					t.Fatalf("frame %d of the burst waits until %s", i, p.next())
-				}
-				p.sent(now, n, i < frames-1)
-				sum += n
-			}
-			twin.take(sum)
-			if want := max(now, twin.next()); p.next() != want {
-				t.Fatalf("next is %d, want %d", p.next(), want)
-			}
-		}
-	})
-}
 
 // A flow with bursts of 16 KB sends 16 packets back to back at its link's rate, and 16 more
 // when its pacer allows it: pacing applies to whole bursts.
@@ -114,38 +31,6 @@ func TestBurstsOnTheWire(t *testing.T) {
 			t.Fatalf("packet %d starts at %s, want %s", i, got, want)
 		}
 		sum += data[i].Len()
-	}
-}
-
-// A change of rate keeps the debt in bits, to a picosecond at each rate.
-func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		from := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "from"))
-		to := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "to"))
-		p := pacer{rate: from}
-		twin := bucket{level: new(big.Rat), rate: from}
-		n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-		p.sent(0, n, false)
-		twin.take(n)
-		now := unit.Time(rapid.Int64Range(0, int64(from.Serialise(n))).Draw(t, "now"))
-		twin.rise(now)
-		twin.rate = to
-		p.setRate(now, to)
-		slack := unit.Time(int64(from)/int64(to)) + 2
-		if late := p.next() - max(now, twin.next()); late < 0 || late > slack {
-			t.Fatalf("%d ps later than the bucket, at most %d are due to rounding", late, slack)
-		}
-	})
-}
-
-// A flow keeps its rate exactly, to the bit, over many frames.
-func TestPacerKeepsItsRate(t *testing.T) {
-	p := pacer{rate: 37_300_000_007}
-	for range 1_000_000 {
-		p.sent(p.next(), 1062, false)
-	}
-	if got, want := p.next(), p.rate.Serialise(1062*1_000_000); got != want {
-		t.Errorf("a million frames take %d ps, want %d", got, want)
 	}
 }
 
@@ -214,28 +99,6 @@ func TestGapPacerAfterPause(t *testing.T) {
 	if next == 100*us {
 		t.Error("no frame after the pause")
 	}
-}
-
-// With gap the next frame, or the frame after a burst, is due after the frame times of all
-// frames since the start of the burst, whatever was due before.
-func TestGapPacerRestarts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
-		p := pacer{rate: rate, gap: true}
-		for range rapid.IntRange(1, 20).Draw(t, "bursts") {
-			now := p.next() + unit.Time(rapid.Int64Range(1, int64(unit.Millisecond)).Draw(t, "late"))
-			sum := unit.Bytes(0)
-			frames := rapid.IntRange(1, 5).Draw(t, "frames")
-			for i := range frames {
-				n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-				p.sent(now, n, i < frames-1)
-				sum += n
-			}
-			if late := p.next() - now - rate.Serialise(sum); late < -1 || late > 1 {
-				t.Fatalf("due at %d, want %d", p.next(), now+rate.Serialise(sum))
-			}
-		}
-	})
 }
 
 // Flows that their pacers allow to send take turns, regardless of earlier transmissions.

@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // contend makes a NIC with the given IN tokens, and 1 more every microsecond, arbitrate by
 // priority between an urgent command and a PUT without urgency. It returns the start of
 // transmission of each.
-func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent command.Command) (candidate, rival unit.Time) {
+func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent work.Command) (candidate, rival unit.Time) {
 	t.Helper()
 	b := newExchange(t, 3, func(c *Config) {
 		c.Engine.Policy, c.Engine.Pacing = shaper.ByPriority, pacing
@@ -40,23 +40,23 @@ func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent comma
 // there are enough tokens, and the other command before it.
 func TestArbitrationFollowsPacing(t *testing.T) {
 	const tokens, header = 1000, 40
-	sized := func(v command.Verb, size unit.Bytes) command.Command {
-		return command.Command{Verb: v, Size: size}
+	sized := func(v work.Verb, size unit.Bytes) work.Command {
+		return work.Command{Verb: v, Size: size}
 	}
 	for _, c := range []struct {
-		command command.Command
+		command work.Command
 		pacing  shaper.Pacing
 		paced   unit.Bytes // missing tokens, 0 for a command that is not paced
 	}{
-		{sized(command.Get, 1), shaper.PacingBucket, 0},
-		{sized(command.Get, tokens-header), shaper.PacingBucket, 0},
-		{sized(command.Get, tokens-header+1), shaper.PacingBucket, 1},
-		{sized(command.Get, tokens), shaper.PacingBucket, header},
-		{sized(command.Get, tokens), shaper.PacingOff, 0},
-		{sized(command.Put, tokens), shaper.PacingBucket, 0},
-		{sized(command.Send, tokens), shaper.PacingBucket, 0},
-		{sized(command.FetchAdd, command.AtomicSize), shaper.PacingBucket, 0},
-		{sized(command.CompareSwap, command.AtomicSize), shaper.PacingBucket, 0},
+		{sized(work.Get, 1), shaper.PacingBucket, 0},
+		{sized(work.Get, tokens-header), shaper.PacingBucket, 0},
+		{sized(work.Get, tokens-header+1), shaper.PacingBucket, 1},
+		{sized(work.Get, tokens), shaper.PacingBucket, header},
+		{sized(work.Get, tokens), shaper.PacingOff, 0},
+		{sized(work.Put, tokens), shaper.PacingBucket, 0},
+		{sized(work.Send, tokens), shaper.PacingBucket, 0},
+		{sized(work.FetchAdd, work.AtomicSize), shaper.PacingBucket, 0},
+		{sized(work.CompareSwap, work.AtomicSize), shaper.PacingBucket, 0},
 	} {
 		t.Run(c.command.Verb.String()+strconv.Itoa(int(c.command.Size))+string(c.pacing), func(t *testing.T) {
 			candidate, rival := contend(t, c.pacing, tokens, c.command)
@@ -65,9 +65,9 @@ func TestArbitrationFollowsPacing(t *testing.T) {
 			}
 		})
 	}
-	for _, verb := range []command.Verb{command.Put, command.Send, command.FetchAdd, command.CompareSwap} {
+	for _, verb := range []work.Verb{work.Put, work.Send, work.FetchAdd, work.CompareSwap} {
 		// Commands that request no data are not paced, even without any tokens.
-		if candidate, rival := contend(t, shaper.PacingBucket, 0, sized(verb, command.AtomicSize)); candidate > rival {
+		if candidate, rival := contend(t, shaper.PacingBucket, 0, sized(verb, work.AtomicSize)); candidate > rival {
 			t.Errorf("%v: leaves at %v, after %v, without tokens", verb, candidate, rival)
 		}
 	}

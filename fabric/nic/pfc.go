@@ -13,18 +13,11 @@ import (
 func (n *NIC) receivePFC(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	var pfc frame.PFC
 	if pfc.Parse(f) != nil {
-		n.malformed(now, f, out)
+		n.dev.Discard(now, f, out)
 		return
 	}
 	n.pauses.Receive(now, &pfc, out)
-	n.updateShaper(now)
-}
-
-// updateShaper passes the paused classes to the shaper.
-func (n *NIC) updateShaper(now unit.Time) {
-	if n.engine != nil {
-		n.engine.shaper.Pause(now, n.pauses.Set())
-	}
+	n.engine.Pause(now, n.pauses.Set())
 }
 
 // Intake returns the bytes of a class in the receive buffer, and the thresholds: the NIC

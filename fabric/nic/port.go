@@ -19,49 +19,65 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		f.Arrival = n.occupy(now, f.Len())
 		return
 	}
-	if n.controlDue() <= now {
-		n.sendControl(now, out.Send(0), out)
-		return
-	}
-	if n.engine == nil {
-		n.sendFlow(now, out)
+	if n.dev.Control.Due(n.pauses.Set()) <= now {
+		f := out.Send(0)
+		in := n.dev.Control.Send(now, n.pauses.Set(), f)
+		length := f.Len()
+		f.Arrival = n.occupy(now, length)
+		n.departed(now, in, length, f, out)
 		return
 	}
 	// Flows and commands alternate.
-	e := n.engine
 	switch {
-	case e.flowsLast && n.sendCommand(now, out):
-		e.flowsLast = false
+	case n.flowsLast && n.sendCommand(now, out):
+		n.flowsLast = false
 	case n.sendFlow(now, out):
-		e.flowsLast = true
-	case !e.flowsLast:
+		n.flowsLast = true
+	case !n.flowsLast:
 		n.sendCommand(now, out)
 	}
 }
 
-// sendFlow starts the transmission of a flow's packet and reports whether one was ready.
-func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	if n.ready.classes&^n.pauses.Set() == 0 {
+// sendCommand starts the transmission of a packet of the engine and reports whether the
+// shaper admitted one.
+func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
+	end, ok := n.engine.Pick(now, out)
+	if !ok {
+		if n.sampleAt == unit.Never && n.engine.Changing() {
+			n.sampleAt = n.cfg.Sampling.After(now)
+		}
 		return false
 	}
-	n.admit(now)
-	i, ok := n.pick()
-	if ok {
-		f := out.Send(0)
-		length := n.send(now, i, f, out)
-		f.Arrival = n.occupy(now, length)
-		n.departed(now, unit.Never, length, f, out)
-	}
-	return ok
+	f := out.Send(0)
+	in := n.engine.Send(now, end, f, out)
+	length := f.Len()
+	f.Arrival = n.occupy(now, length)
+	n.departed(now, in, length, f, out)
+	n.engine.Sent(now, end, length, out) // this also offers its next packet
+	return true
 }
 
-// classOf returns the traffic class of a frame.
-func (n *NIC) classOf(f *frame.Frame) fabric.Priority { return n.cfg.DSCP[f.DSCP()&63] }
+// sendFlow starts the transmission of a flow's packet and reports whether one was ready.
+func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
+	for {
+		i, ok := n.dev.Turns.Pick(now, n.pauses.Set())
+		if !ok {
+			return false
+		}
+		if r := n.dev.Flows[i]; r.Pending() {
+			f := out.Send(0)
+			length := r.Send(now, f, out)
+			f.Arrival = n.occupy(now, length)
+			n.departed(now, unit.Never, length, f, out)
+			return true
+		}
+	}
+}
 
 // departed counts and notes the start of a frame's transmission. in is the arrival of the
 // packet that the frame answers, Never if it answers none.
 func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
-	prio := n.classOf(f)
+	prio := n.dev.ClassOf(f)
 	n.stats.Priorities[prio].TxPackets++
 	n.stats.Priorities[prio].TxBytes += uint64(length)
 	if fabric.Follows(f.Trace) {
@@ -81,15 +97,6 @@ func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	return n.freeAt + n.cfg.Delay
 }
 
-// controlDue returns the earliest start of a control packet; Never if none waits or their
-// classes are paused.
-func (n *NIC) controlDue() unit.Time {
-	if n.control.count == 0 || n.control.open(&n.pauses) == nil {
-		return unit.Never
-	}
-	return n.control.ready
-}
-
 // sendDue returns the earliest start of the next transmission, as far as it is known now;
 // Never while the link is down. It ignores paused classes, and is never before the end of
 // the current transmission.
@@ -97,10 +104,7 @@ func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never
 	}
-	due := min(n.intake.PFCDue(), n.controlDue())
-	due = min(due, n.dataDue())
-	if n.engine != nil {
-		due = min(due, n.engine.shaper.Due())
-	}
-	return max(due, n.freeAt)
+	due := min(n.intake.PFCDue(), n.dev.Control.Due(n.pauses.Set()))
+	due = min(due, n.dev.Turns.Due(n.pauses.Set()))
+	return max(min(due, n.engine.Due()), n.freeAt)
 }

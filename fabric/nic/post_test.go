@@ -6,8 +6,8 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -34,21 +34,21 @@ func TestFullCommandQueueDelaysTheHost(t *testing.T) {
 func TestInvalidCommandsAreRejected(t *testing.T) {
 	at := newExchange(t, 1)
 	for i, c := range []Command{
-		{9, get(0, 100)},
-		{0, get(0, 0)},
-		{0, command.Command{Verb: 99, Size: 1}},
-		{0, command.Command{Verb: command.FetchAdd, Size: 4}},
-		{0, command.Command{Verb: command.Put, Size: 1, After: command.Trigger{Counter: 7, Threshold: 1}}},
-		{0, command.Command{Verb: command.Put, Size: 1 << 40}},
+		{Connection: 9, Command: get(0, 100)},
+		{Connection: 0, Command: get(0, 0)},
+		{Connection: 0, Command: work.Command{Verb: 99, Size: 1}},
+		{Connection: 0, Command: work.Command{Verb: work.FetchAdd, Size: 4}},
+		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1, After: work.Trigger{Counter: 7, Threshold: 1}}},
+		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1 << 40}},
 	} {
-		if at.nics[0].fault(&c) == "" {
+		if at.nics[0].engine.Check(&c) == nil {
 			t.Errorf("command %d is accepted: %+v", i, c)
 		}
 	}
-	if valid := (Command{0, get(0, 100)}); at.nics[0].fault(&valid) != "" || at.nics[1].fault(&valid) == "" {
+	if valid := (Command{Command: get(0, 100)}); at.nics[0].engine.Check(&valid) != nil || at.nics[1].engine.Check(&valid) == nil {
 		t.Error("a command is accepted at its target, or refused at its initiator")
 	}
-	work := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(command.Get), Size: 100}}}
+	work := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(work.Get), Size: 100}}}
 	for name, n := range map[string]*NIC{"the target": at.nics[1], "a NIC without connections": mustNew(t, config(0, nil))} {
 		var out fabric.Out
 		n.Control(0, &work, &out)
@@ -138,7 +138,7 @@ func TestTriggeredCommands(t *testing.T) {
 		b.postCommand(0, counted)
 	}
 	after := put(9, 1000)
-	after.After = command.Trigger{Counter: 1, Threshold: 3}
+	after.After = work.Trigger{Counter: 1, Threshold: 3}
 	b.post(1, after)
 	if got := b.nics[0].Stats().Engine.Triggered; got != 1 {
 		t.Errorf("%d commands wait for their trigger", got)
@@ -160,10 +160,10 @@ func TestTriggeredCommands(t *testing.T) {
 func TestListProcessing(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) {
 		if c.Host == 1 {
-			c.Appends = []TargetConfig{{Target: command.Target{ID: 50, Verb: command.Append}, Count: 1}}
+			c.Appends = []TargetConfig{{Target: work.Target{ID: 50, Verb: work.Append}, Count: 1}}
 		}
 	})
-	send := func(id uint32) { b.post(0, command.Command{ID: id, Verb: command.Send, Size: 1500}) }
+	send := func(id uint32) { b.post(0, work.Command{ID: id, Verb: work.Send, Size: 1500}) }
 	b.run(us)
 	send(0)
 	send(1)
@@ -173,8 +173,8 @@ func TestListProcessing(t *testing.T) {
 		t.Errorf("%d unexpected, %d buffers left", s.Unexpected, s.Buffers)
 	}
 	var out fabric.Out
-	for id, verb := range []command.TargetVerb{command.Search, command.Append, command.Search} {
-		b.nics[1].PostTarget(b.now, command.Target{ID: uint32(id), Verb: verb}, &out)
+	for id, verb := range []work.TargetVerb{work.Search, work.Append, work.Search} {
+		b.nics[1].engine.PostTarget(b.now, work.Target{ID: uint32(id), Verb: verb}, &out)
 	}
 	var found []bool
 	for _, n := range out.Notes {
@@ -195,7 +195,7 @@ func TestSchedule(t *testing.T) {
 		if c.Host == 0 {
 			cmd := get(100, 5000)
 			cmd.Counter = -1
-			c.Posts = []PostConfig{{Command: Command{0, cmd}, At: 10 * us, Every: us, Count: 20}}
+			c.Posts = []PostConfig{{Command: Command{Command: cmd}, At: 10 * us, Every: us, Count: 20}}
 		}
 	})
 	b.run(unit.Millisecond)
@@ -239,8 +239,10 @@ func TestEngineValidation(t *testing.T) {
 		"payload": func(c *Config) { c.Connections[0].Payload = 1001 }, "twice": func(c *Config) { c.Connections = append(c.Connections, c.Connections[0]) },
 		"depth":   func(c *Config) { c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 1, Depth: 100} },
 		"foreign": func(c *Config) { c.Connections[0].From, c.Connections[0].To = 5, 6 },
-		"command": func(c *Config) { c.Posts = []PostConfig{{Command: Command{9, get(0, 1)}, Count: 1}} },
-		"orphan":  func(c *Config) { c.Connections, c.Posts = nil, []PostConfig{{Count: 1}} },
+		"command": func(c *Config) {
+			c.Posts = []PostConfig{{Command: Command{Connection: 9, Command: get(0, 1)}, Count: 1}}
+		},
+		"orphan": func(c *Config) { c.Connections, c.Posts = nil, []PostConfig{{Count: 1}} },
 	} {
 		c := config(0, nil, func(c *Config) {
 			c.Engine = engineConfig()
@@ -264,7 +266,7 @@ func TestCommandsDoNotAllocate(t *testing.T) {
 			if host == 0 {
 				cmd := get(0, 50_000)
 				cmd.Counter = -1
-				c.Posts = []PostConfig{{Command: Command{0, cmd}, Count: 1 << 30}}
+				c.Posts = []PostConfig{{Command: Command{Command: cmd}, Count: 1 << 30}}
 			}
 		}))
 	}

@@ -163,20 +163,6 @@ func TestLateACKAfterGoingBack(t *testing.T) {
 	}
 }
 
-// At most half of the PSN space is unacknowledged, so that a PSN identifies one packet.
-func TestUnacknowledgedPacketsStayBelowHalfThePSNSpace(t *testing.T) {
-	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
-	s := &n.senders[0]
-	s.started, s.next = true, 1<<23-1
-	if s.pending() {
-		t.Error("sends on")
-	}
-	s.acked++
-	if !s.pending() {
-		t.Error("does not send on after an ACK")
-	}
-}
-
 // windowed is a reaction point with a window and without pacing.
 type windowed struct {
 	*cc.Fixed
@@ -192,7 +178,7 @@ func TestWindow(t *testing.T) {
 		want   unit.Bytes
 	}{{4500, 4000}, {4000, 4000}, {10, 1000}} {
 		b := newBench(t, 2, []FlowConfig{flow(0, 50_000)})
-		b.nics[0].senders[0].cc = windowed{cc.NewFixed(testRate), c.window}
+		b.nics[0].senders[0].SetReaction(windowed{cc.NewFixed(testRate), c.window})
 		b.run(3 * us)
 		if got := b.nics[0].Stats().Senders[0].InFlightBytes; got != c.want {
 			t.Errorf("window of %d: %d in flight, want %d", c.window, got, c.want)
@@ -219,7 +205,7 @@ func (s *stepping) Tick(now unit.Time)      { s.rate, s.next = s.rate/2, now+10*
 // complete.
 func TestReactionPointTimers(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
-	b.nics[0].senders[0].cc = &stepping{rate: testRate, next: 5 * us}
+	b.nics[0].senders[0].SetReaction(&stepping{rate: testRate, next: 5 * us})
 	b.run(unit.Millisecond)
 	var at []unit.Time
 	for _, n := range b.noted(0, fabric.RateChanged) {

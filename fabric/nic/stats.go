@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -16,31 +18,19 @@ type Stats struct {
 	RxPackets, RxBytes uint64
 	// Losses are the losses of the link. RxPackets does not include them.
 	fabric.Losses
+	qp.EventCounters
 
-	FrozenDrops            uint64 // frames that arrived while the NIC was frozen
-	Malformed              uint64 // frames discarded as malformed or unexpected
-	ControlQueueDrops      uint64
-	TxACKs, RxACKs         uint64 // on the wire, including those of UET
-	TxNAKs                 uint64
-	IntakeDrops            uint64     // frames dropped because the receive buffer was full: RxDiscards of all classes
-	IntakePeak             unit.Bytes // peak occupancy of the receive buffer
-	NPCNPSent              uint64     // CNPs created by the notification points
-	NPECNMarkedRoCEPackets uint64     // data packets received with CE
-	RPCNPHandled           uint64
-	RPCNPIgnored           uint64 // CNPs for flows that are not sending
-	CNMHandled             uint64
-	CNMIgnored             uint64 // CNMs for flows that are not sending, and for ACKs
-	OutOfSequence          uint64 // data packets received out of order
-	DuplicateRequest       uint64 // data packets received again
-	PacketSeqErr           uint64 // NAKs received
-	LocalAckTimeoutErr     uint64 // expiries of the retransmission timer
-	Priorities             [fabric.Priorities]PriorityStats
+	control.Stats
+	FrozenDrops uint64     // frames that arrived while the NIC was frozen
+	IntakeDrops uint64     // frames dropped because the receive buffer was full: RxDiscards of all classes
+	IntakePeak  unit.Bytes // peak occupancy of the receive buffer
+	Priorities  [fabric.Priorities]PriorityStats
 
-	Senders   []SenderStats   // in the order of Config.Flows
-	Receivers []ReceiverStats // in the order of Config.Flows
+	Senders   []qp.SenderStats   // in the order of Config.Flows
+	Receivers []qp.ReceiverStats // in the order of Config.Flows
 	Frozen    bool
 	LinkDown  bool
-	Engine    EngineStats // zero without connections
+	Engine    qp.EngineStats // zero without connections
 
 	Translation rx.TranslationStats // of received data
 }
@@ -55,58 +45,25 @@ type PriorityStats struct {
 	Held bool
 }
 
-// SenderStats is a snapshot of a sending queue pair.
-type SenderStats struct {
-	Flow               fabric.FlowID
-	Started, Completed bool
-	Rate               unit.Rate // of the pacer
-	Scheme             string
-	InFlightBytes      unit.Bytes // payload sent and not acknowledged
-	SenderCounters
-}
-
-// SenderCounters counts the packets and bytes that a sending queue pair has sent.
-type SenderCounters struct {
-	SentPackets          uint64 // including retransmissions
-	SentBytes            unit.Bytes
-	RetransmittedPackets uint64     // packets that the sender went back by
-	AckedBytes           unit.Bytes // payload
-}
-
-// ReceiverStats is a snapshot of a receiving queue pair.
-type ReceiverStats struct {
-	Flow            fabric.FlowID
-	ReceivedPackets uint64 // in order or not
-	ReceivedBytes   unit.Bytes
-	DeliveredBytes  unit.Bytes // payload received in order
-}
-
 // Stats returns a snapshot that shares no memory with the NIC.
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
-	snapshot.Losses = n.cable.Losses()
+	snapshot.Losses, snapshot.Stats = n.cable.Losses(), n.dev.Control.Stats
 	snapshot.IntakePeak, snapshot.Translation = n.intake.Peak(), n.intake.Translations()
 	for class := range fabric.Priority(fabric.Priorities) {
 		p := &snapshot.Priorities[class]
 		p.IntakeStats, p.PauseStats, p.Held = n.intake.Stats(class), n.pauses.Stats(class), n.pauses.Has(class)
 		snapshot.IntakeDrops += p.RxDiscards
 	}
-	snapshot.Senders, snapshot.Receivers = make([]SenderStats, len(n.senders)), make([]ReceiverStats, len(n.receivers))
+	snapshot.Senders, snapshot.Receivers = make([]qp.SenderStats, len(n.senders)), make([]qp.ReceiverStats, len(n.receivers))
 	for i := range n.senders {
-		s := &n.senders[i]
-		snapshot.Senders[i] = SenderStats{
-			Flow: s.ID, Started: s.started, Completed: s.done,
-			Rate: s.pacer.rate, Scheme: s.scheme, InFlightBytes: s.inFlight, SenderCounters: s.stats,
-		}
+		snapshot.Senders[i] = n.senders[i].Stats()
 	}
 	for i := range n.receivers {
-		snapshot.Receivers[i] = n.receivers[i].stats
-		snapshot.Receivers[i].Flow = n.receivers[i].ID
+		snapshot.Receivers[i] = n.receivers[i].Stats()
 	}
-	if n.engine != nil {
-		snapshot.Engine = n.engine.snapshot(n.now)
-	}
+	snapshot.Engine = n.engine.Stats(n.now)
 	return snapshot
 }
 
@@ -206,7 +163,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 				return
 			}
 		}
-		for name, value := range s.Engine.counters() {
+		for name, value := range s.Engine.Counters() {
 			if !yield(name, value) {
 				return
 			}

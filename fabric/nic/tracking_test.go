@@ -8,8 +8,9 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -31,7 +32,7 @@ func (b *fabricBench) loseOnce(host int, kind func(*frame.Frame) bool) {
 // and every byte is delivered once.
 func TestLostPacketIsRetransmitted(t *testing.T) {
 	for name, c := range map[string]struct {
-		cmd     command.Command
+		cmd     work.Command
 		host    int
 		kind    func(*frame.Frame) bool
 		resent  int
@@ -44,7 +45,7 @@ func TestLostPacketIsRetransmitted(t *testing.T) {
 		"write":                                 {put(0, 5000), 0, isData, 5, false},
 		"the only write":                        {put(0, 500), 0, isData, 1, true},
 		"the only ACK":                          {put(0, 500), 1, isACK, 1, true},
-		"NAK and all":                           {command.Command{Verb: command.Send, Size: 700}, 0, isData, 1, true},
+		"NAK and all":                           {work.Command{Verb: work.Send, Size: 700}, 0, isData, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newExchange(t, 1, timeout)
@@ -61,7 +62,7 @@ func TestLostPacketIsRetransmitted(t *testing.T) {
 				t.Errorf("%d time-outs", timeouts)
 			}
 			host := 1
-			if c.cmd.Verb == command.Get {
+			if c.cmd.Verb == work.Get {
 				host = 0
 			}
 			if b.delivered(host) != c.cmd.Size || len(b.done()) != 1 {
@@ -79,16 +80,16 @@ func TestDuplicatesHaveNoEffect(t *testing.T) {
 	b.tap = func(from int, f *frame.Frame) bool {
 		return from != 1 || b.now > 250*us // the first two answers to each request are lost
 	}
-	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Operand: 5}
+	add := work.Command{ID: 0, Verb: work.FetchAdd, Size: 8, Operand: 5}
 	b.post(0, add)
-	b.post(0, command.Command{ID: 1, Verb: command.Send, Size: 500})
+	b.post(0, work.Command{ID: 1, Verb: work.Send, Size: 500})
 	b.post(0, get(2, 500))
 	b.run(unit.Millisecond)
 	acks := b.from(1, func(f *frame.Frame) bool { return f.Opcode() == frame.AtomicAcknowledge })
 	if len(acks) < 2 || acks[0].Original() != 0 || acks[len(acks)-1].Original() != 0 {
 		t.Errorf("%d answers to the atomic, the last found %d", len(acks), acks[len(acks)-1].Original())
 	}
-	if got := b.nics[1].engine.memory.words[0]; got != 5 {
+	if got := b.nics[1].engine.Word(0); got != 5 {
 		t.Errorf("the word is %d, want one addition of 5", got)
 	}
 	if b.delivered(1) != 500 || b.delivered(0) != 500 || len(b.done()) != 3 {
@@ -115,7 +116,7 @@ func TestRetryIsChargedAgain(t *testing.T) {
 // The limiter counts the requested data that is neither received nor given up as
 // outstanding. GET-36: it counts as the register of the response length specifies.
 func TestOutstandingIsReleased(t *testing.T) {
-	for response, length := range map[unit.Bytes]command.Length{
+	for response, length := range map[unit.Bytes]work.Length{
 		1040: {Header: 40, Scale: 1},
 		1540: {Header: 40, Scale: 3, Shift: 1},
 	} {
@@ -149,7 +150,7 @@ func TestConnectionFailsAfterItsRetries(t *testing.T) {
 	b.post(1, get(2, 5000))
 	b.run(unit.Millisecond)
 	b.post(0, get(3, 5000))
-	b.post(1, command.Command{ID: 4, Verb: command.FetchAdd, Size: 8, Address: 3})
+	b.post(1, work.Command{ID: 4, Verb: work.FetchAdd, Size: 8, Address: 3})
 	b.run(2 * unit.Millisecond)
 	var failed []uint32
 	for _, n := range b.noted(0, fabric.CommandFailed) {
@@ -159,7 +160,7 @@ func TestConnectionFailsAfterItsRetries(t *testing.T) {
 		t.Errorf("failed %v, done %v", failed, b.done())
 	}
 	s := b.nics[0].Stats().Engine
-	if s.Failed != 4 || s.RetryBuffer != 0 || slices.ContainsFunc(s.Units, func(u UnitStats) bool { return u.Flow != fabric.NoFlow }) {
+	if s.Failed != 4 || s.RetryBuffer != 0 || slices.ContainsFunc(s.Units, func(u qp.UnitStats) bool { return u.Flow != fabric.NoFlow }) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -183,20 +184,20 @@ func TestEveryCommandExecutesOnce(t *testing.T) {
 		loss := rapid.Uint32Range(0, 300).Draw(r, "loss in thousandths")
 		state := rapid.Uint64().Draw(r, "seed")
 		b.tap = func(int, *frame.Frame) bool {
-			state = command.Hash(state)
+			state = work.Hash(state)
 			return b.now > 5*unit.Millisecond || uint32(state>>32)%1000 >= loss
 		}
 		var want [4]unit.Bytes
 		sum, commands := uint64(0), rapid.IntRange(1, 15).Draw(r, "commands")
 		for id := range commands {
-			cmd := command.Command{
-				ID: uint32(id), Verb: command.Verb(rapid.IntRange(0, 3).Draw(r, "verb")), Size: unit.Bytes(rapid.IntRange(1, 9000).Draw(r, "size")),
+			cmd := work.Command{
+				ID: uint32(id), Verb: work.Verb(rapid.IntRange(0, 3).Draw(r, "verb")), Size: unit.Bytes(rapid.IntRange(1, 9000).Draw(r, "size")),
 			}
 			connection := rapid.IntRange(0, 2).Draw(r, "connection")
 			switch cmd.Verb {
-			case command.Get:
+			case work.Get:
 				want[0] += cmd.Size
-			case command.FetchAdd:
+			case work.FetchAdd:
 				cmd.Size, cmd.Operand = 8, uint64(id+1)
 				sum += cmd.Operand
 			default:
@@ -216,9 +217,7 @@ func TestEveryCommandExecutesOnce(t *testing.T) {
 			if got := b.delivered(host); got != want[host] {
 				r.Fatalf("host %d got %v, want %v", host, got, want[host])
 			}
-			if m := b.nics[host].engine.memory.words; m != nil {
-				words += m[0]
-			}
+			words += b.nics[host].engine.Word(0)
 			if s := b.nics[host].Stats(); s.Malformed != 0 || s.Engine.OpenResponses != 0 || s.Engine.RetryBuffer != 0 {
 				r.Fatalf("host %d: %+v", host, s.Engine)
 			}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -22,7 +22,7 @@ func (b *fabricBench) order() string {
 }
 
 // urgent returns a PUT of the given urgency.
-func urgent(id uint32, size unit.Bytes, rank int64) command.Command {
+func urgent(id uint32, size unit.Bytes, rank int64) work.Command {
 	c := put(id, size)
 	c.Rank = rank
 	return c

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
@@ -173,7 +173,7 @@ func (p *planner) choice(node int) (list []fabric.Pair) {
 // its host posts.
 func (p *planner) post(node int) (part fabric.Change, affected bool) {
 	post := &p.c.Post
-	verb, _ := command.ParseVerb(post.Verb) // the scenario is valid
+	verb, _ := work.ParseVerb(post.Verb) // the scenario is valid
 	for _, k := range p.fresh {
 		if k.From == node || k.To == node {
 			part.Connections = append(part.Connections, connection(p.s, &k))

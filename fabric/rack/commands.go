@@ -5,9 +5,9 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -129,16 +129,16 @@ func pair(rate unit.Rate, share, ceiling int, depth unit.Bytes) (p shaper.Pair) 
 func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 	cmd := &r.s.Commands[st.Command]
 	if st.Connection < 0 {
-		verb := command.Append
+		verb := work.Append
 		if cmd.Verb == topology.Search {
-			verb = command.Search
+			verb = work.Search
 		}
-		c.Appends = append(c.Appends, nic.TargetConfig{Target: command.Target{ID: st.First, Verb: verb}, At: cmd.At, Count: cmd.Count})
+		c.Appends = append(c.Appends, nic.TargetConfig{Target: work.Target{ID: st.First, Verb: verb}, At: cmd.At, Count: cmd.Count})
 		return
 	}
-	verb, _ := command.ParseVerb(cmd.Verb) // the scenario is valid
+	verb, _ := work.ParseVerb(cmd.Verb) // the scenario is valid
 	c.Posts = append(c.Posts, nic.PostConfig{
-		Command: nic.Command{Connection: r.connections[st.Connection].ID, Command: command.Command{
+		Command: nic.Command{Connection: r.connections[st.Connection].ID, Command: work.Command{
 			ID: st.First, Verb: verb, Size: cmd.Size, Address: cmd.Address, Operand: cmd.Operand, Compare: cmd.Expected,
 			Rank: int64(cmd.Urgency), Counter: int32(st.Command), After: trigger(r.s, cmd),
 		}},
@@ -148,10 +148,10 @@ func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 
 // trigger returns the condition that a command waits for: completion of everything
 // that its NIC posts under the name in After.
-func trigger(s *topology.Scenario, cmd *topology.Command) command.Trigger {
+func trigger(s *topology.Scenario, cmd *topology.Command) work.Trigger {
 	if cmd.After == "" {
-		return command.Trigger{}
+		return work.Trigger{}
 	}
 	i := slices.IndexFunc(s.Commands, func(c topology.Command) bool { return c.Name == cmd.After })
-	return command.Trigger{Counter: int32(i), Threshold: uint64(s.Commands[i].Count * len(s.Commands[i].To))}
+	return work.Trigger{Counter: int32(i), Threshold: uint64(s.Commands[i].Count * len(s.Commands[i].To))}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
@@ -78,17 +79,19 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	n := s.Nodes[node]
 	link := s.Links[r.ends[node][0].Link]
 	c := nic.Config{
-		Name: n.Name, Host: n.Host, Seed: s.Seed,
-		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead, Flaws: r.flaws(node, 0),
-		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
+		Name: n.Name, Seed: s.Seed, Delay: link.Delay, Flaws: r.flaws(node, 0),
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
-		ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(),
-		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
-		AckWithData:  n.NIC.ACKClass == "data",
-		PaceByGap:    n.NIC.Pacer == "gap",
-		Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
-		Sampling: r.sample,
-		Path:     func(to int) cc.Path { return r.path(n.Host, to) },
+		MirrorPorts: n.NIC.ACKPorts == "mirrored",
+		AckWithData: n.NIC.ACKClass == "data",
+		Sampling:    r.sample,
+		Settings: qp.Settings{
+			Host: n.Host, Rate: link.Rate, Overhead: link.Overhead,
+			Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
+			ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(), Clock: n.NIC.Clock,
+			PaceByGap:    n.NIC.Pacer == "gap",
+			Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
+			Path: func(to int) cc.Path { return r.path(n.Host, to) },
+		},
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
 		if rtt := routes.LongestBaseRTT(s, node); rtt > 0 || !growsLater(s) {

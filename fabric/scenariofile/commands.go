@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -46,7 +46,7 @@ var commands = sequence[commandForm]{
 }
 
 // verbs lists the verbs of commands.
-var verbs = append(slices.Clone(command.Verbs()), topology.Append, topology.Search)
+var verbs = append(slices.Clone(work.Verbs()), topology.Append, topology.Search)
 
 func (b *builder) addCommand(f *commandForm, src *source) {
 	b.claim(f.Name, src)
@@ -66,14 +66,14 @@ func (b *builder) addCommand(f *commandForm, src *source) {
 
 // checkCommand checks one entry of commands by itself.
 func (b *builder) checkCommand(f *commandForm, src *source) {
-	verb, known := command.ParseVerb(f.Verb)
+	verb, known := work.ParseVerb(f.Verb)
 	switch {
 	case f.OfTarget() && len(f.To) > 0:
 		b.fault(src.of("to"), "%s is for the NIC's own lists and takes no to", f.Verb)
 	case !f.OfTarget() && len(f.To) == 0:
 		b.fault(src.of("to"), "is missing: target NICs")
-	case known && verb.Atomic() && f.Size != command.AtomicSize:
-		b.fault(src.of("size"), "an atomic has %s", command.AtomicSize)
+	case known && verb.Atomic() && f.Size != work.AtomicSize:
+		b.fault(src.of("size"), "an atomic has %s", work.AtomicSize)
 	case known && verb.Atomic() && f.Address%8 != 0:
 		b.fault(src.of("address"), "%d is not a multiple of 8", f.Address)
 	case known && !verb.Atomic() && !src.has("size"):

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -81,7 +81,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 // GET-13: PAUSE begins at what the link carries in a microsecond.
 func TestEngineDefaultsMatchTheHardware(t *testing.T) {
 	e := topology.DefaultEngine()
-	if e.GetLimit != 64 || e.PutLimit != 64 || e.Length != (command.Length{Header: 40, Scale: 1}) || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
+	if e.GetLimit != 64 || e.PutLimit != 64 || e.Length != (work.Length{Header: 40, Scale: 1}) || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
 		t.Errorf("%+v", e)
 	}
 	for _, limit := range []string{"0", "2048"} {

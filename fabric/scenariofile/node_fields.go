@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -132,8 +132,8 @@ var engineFields = []field[topology.EngineSettings]{
 	of("pacing_burst", "depth of the IN buckets", sizes.from(1, 64*unit.Megabyte), func(e *topology.EngineSettings) *unit.Bytes { return &e.Burst }),
 	of("pacing_gate", "tokens needed to request a response: full is enough for all of it, credit is any", oneOf(shaper.GateFull, shaper.GateCredit), func(e *topology.EngineSettings) *shaper.Gate { return &e.Gate }),
 	of("pacing_header", "header length assumed for response packets", sizes.from(0, 1000), func(e *topology.EngineSettings) *unit.Bytes { return &e.Length.Header }),
-	of("pacing_payload_scale", "factor of the payload in the assumed length of response packets", integer[int](1, command.MaxScale), func(e *topology.EngineSettings) *int { return &e.Length.Scale }),
-	of("pacing_payload_shift", "power of 2 that divides the payload in the assumed length of response packets", integer[int](0, command.MaxShift), func(e *topology.EngineSettings) *int { return &e.Length.Shift }),
+	of("pacing_payload_scale", "factor of the payload in the assumed length of response packets", integer[int](1, work.MaxScale), func(e *topology.EngineSettings) *int { return &e.Length.Scale }),
+	of("pacing_payload_shift", "power of 2 that divides the payload in the assumed length of response packets", integer[int](0, work.MaxShift), func(e *topology.EngineSettings) *int { return &e.Length.Shift }),
 	of("pacing_outstanding", "pacing outstanding: limit of outstanding responses, 0 for none", sizes.from(0, largest), func(e *topology.EngineSettings) *unit.Bytes { return &e.Outstanding }),
 	of("pacing_period_bytes", "pacing outstanding: limit of responses requested in a period, 0 for none", sizes.from(0, largest), func(e *topology.EngineSettings) *unit.Bytes { return &e.PeriodBytes }),
 	of("pacing_period", "pacing outstanding: the period", times.from(0, longest), func(e *topology.EngineSettings) *unit.Time { return &e.Period }),

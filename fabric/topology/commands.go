@@ -14,7 +14,7 @@ const FirstConnection fabric.FlowID = MaxFlows
 // from each NIC of From to each of To.
 type Command struct {
 	Name      string
-	Verb      string // a verb of package command, or Append or Search
+	Verb      string // a verb of package work, or Append or Search
 	From, To  []int  // indices into Nodes; a command of the target has no To
 	Size      unit.Bytes
 	At, Every unit.Time

@@ -5,9 +5,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -58,7 +58,7 @@ func DefaultEngine() EngineSettings {
 		Burst: 4 * 2111, // for a leaf: four frames of the NIC's own protocol
 		// For the root: eight Ethernet frames.
 		OutBurst: 8 * 9022,
-		Length:   command.Length{Header: 40, Scale: 1}, // register of the response length
+		Length:   work.Length{Header: 40, Scale: 1}, // register of the response length
 		GetLimit: 64, PutLimit: 64,
 		Units: 48, ResponseUnits: 24, FlowQueues: 48,
 		FlowSlots: 16, CommandSlots: 1024,
@@ -153,7 +153,7 @@ func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
 // a NIC, as its shaper counts it.
 func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
 	payload = payload / 4 * 4
-	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
+	cutter := work.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
 	if cutter.SubRequest == 0 {
 		cutter.SubRequest = cutter.Payload
 	}

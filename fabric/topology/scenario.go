@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
-	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/splitmix"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/fabric/workload"
@@ -103,7 +103,7 @@ type EngineSettings struct {
 	Rate          unit.Rate // 0: Absorb, or the rate of the link
 	Burst         unit.Bytes
 	Gate          shaper.Gate
-	Length        command.Length
+	Length        work.Length
 	Outstanding   unit.Bytes
 	PeriodBytes   unit.Bytes
 	Period        unit.Time

@@ -1,0 +1,107 @@
+package qp
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// EngineStats is a snapshot of the command engine.
+type EngineStats struct {
+	Posted, Completed, Failed uint64 // commands
+	Retries                   uint64 // requests that entered the retry state
+	RetryBuffer               int    // requests in the retry state
+	StaleResponses            uint64 // response packets without a waiting request
+	ResponseDrops             uint64 // responses dropped because the queue was full
+	Unexpected                uint64 // messages that arrived before their buffer
+	Buffers                   int    // appended and not matched
+	Triggered                 int    // commands waiting for their trigger
+	OutTokens, InTokens       unit.Bytes
+	OpenResponses             unit.Bytes // requested and not received
+	Units                     []UnitStats
+	Classes                   []ClassStats
+}
+
+// UnitStats is a snapshot of a chopping unit.
+type UnitStats struct {
+	Flow         fabric.FlowID // connection that it serves, NoFlow for none
+	OrdPktActive int           // outstanding request packets
+	Skips        uint64        // times that the shaper passed it over for lack of IN tokens
+}
+
+// ClassStats is the time that the leaves of a class waited for tokens alone.
+type ClassStats struct {
+	Class               fabric.Priority
+	Requests, Responses shaper.Stall
+}
+
+// Stats returns a snapshot.
+func (e *Engine) Stats(now unit.Time) EngineStats {
+	s := e.stats
+	s.Triggered, s.Buffers = e.triggered.Waiting(), e.lists.buffers
+	s.OutTokens, s.InTokens = e.shaper.Tokens(now)
+	s.OpenResponses = e.shaper.Open()
+	for u := range e.units {
+		one := UnitStats{Flow: fabric.NoFlow, Skips: e.shaper.Skips(u)}
+		if k := e.units[u].end; k >= 0 {
+			one.Flow = e.connection(k).ID
+			if c, ok := e.ends[k].(*initiator); ok {
+				one.OrdPktActive = c.active
+			}
+		}
+		s.Units = append(s.Units, one)
+	}
+	for i := range e.initiators {
+		s.RetryBuffer += e.initiators[i].resend
+	}
+	stalls := e.shaper.Stalls(now)
+	for i, k := range e.Classes {
+		s.Classes = append(s.Classes, ClassStats{k.Class, stalls[2*i], stalls[2*i+1]})
+	}
+	return s
+}
+
+// Counters returns the counters of an engine; without an engine the sequence is empty.
+// Stalls have the hardware's names without their prefix, and count nanoseconds.
+func (s *EngineStats) Counters() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		if s.Units == nil {
+			return
+		}
+		skips := uint64(0)
+		for _, u := range s.Units {
+			skips += u.Skips
+		}
+		for _, c := range []struct {
+			name  string
+			value uint64
+		}{
+			{"commands_posted", s.Posted},
+			{"commands_completed", s.Completed},
+			{"commands_failed", s.Failed},
+			{"retries", s.Retries},
+			{"stale_responses", s.StaleResponses},
+			{"response_drops", s.ResponseDrops},
+			{"unexpected_messages", s.Unexpected},
+			{"mcu_skips", skips},
+		} {
+			if !yield(c.name, c.value) {
+				return
+			}
+		}
+		for _, c := range s.Classes {
+			prio := "_prio" + strconv.Itoa(int(c.Class))
+			if !yield("stall_no_out_crd_req"+prio, nanoseconds(c.Requests.Out)) ||
+				!yield("stall_no_in_crd_req"+prio, nanoseconds(c.Requests.In)) ||
+				!yield("stall_no_out_crd_rsp"+prio, nanoseconds(c.Responses.Out)) ||
+				!yield("stall_no_in_crd_rsp"+prio, nanoseconds(c.Responses.In)) {
+				return
+			}
+		}
+	}
+}
+
+func nanoseconds(t unit.Time) uint64 { return uint64(t / unit.Nanosecond) }

@@ -1,0 +1,235 @@
+package qp
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/work"
+	"github.com/rackfab/rackfab/fabric/ring"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// initiator is the end of a connection that posts commands. Packet sequence numbers
+// are counted in 64 bits. A data request uses one PSN per packet of its response (IBTA
+// volume 1 §9.7.2).
+//
+// Invariant: active (OrdPktActive) is the number of requests in sent that are not done,
+// and resend the number of these that wait for retransmission.
+type initiator struct {
+	connection
+	receiver Receiver      // of responses
+	index    int           // in Engine.initiators
+	queue    int           // flow queue, -1 for none
+	ops      ring.Ring[op] // commands in progress
+	firstOp  uint64        // number of the first of ops; commands are numbered from 0
+	cutting  uint64        // number of the op being cut; endOp if all are cut
+	sent     ring.Ring[request]
+	psn      int64 // of the next new request
+	active   int
+	resend   int
+	serial   uint64     // counts transmissions
+	backlog  unit.Bytes // data of its commands without a request so far
+	deadline unit.Time  // timeout of the oldest unanswered request
+	failed   bool
+}
+
+// op is a command in progress.
+type op struct {
+	work.Command
+	cut  unit.Bytes // data already covered by requests
+	open int        // requests that are not done
+	done bool
+}
+
+// requestState is the state of a request.
+type requestState uint8
+
+const (
+	inFlight requestState = iota
+	toResend              // timed out, or known to be lost: in the retry buffer
+	answered
+)
+
+// request is a row of the source table: one request packet and its response so far.
+type request struct {
+	work.Part
+	verb   work.Verb
+	op     uint64
+	psn    int64
+	got    int32 // response packets received
+	tries  int32
+	state  requestState
+	at     unit.Time // of the latest transmission
+	serial uint64    // of the latest transmission
+}
+
+func newInitiator(base connection) *initiator {
+	e := base.engine
+	most := 2 * max(e.GetLimit, e.PutLimit)
+	return &initiator{
+		connection: base, index: len(e.initiators), queue: -1,
+		ops: ring.WithLimit[op](most + 1), sent: ring.WithLimit[request](most), deadline: unit.Never,
+	}
+}
+
+// op returns the command in progress with the given number.
+func (c *initiator) op(number uint64) *op { return c.ops.At(int(number - c.firstOp)) }
+
+// endOp returns the number that the next command will have.
+func (c *initiator) endOp() uint64 { return c.firstOp + uint64(c.ops.Len()) }
+
+// rest returns the part of a request that is still unanswered.
+func (c *initiator) rest(r *request) work.Part {
+	part := r.Part
+	if r.verb.AsksForData() && r.got > 0 {
+		in := unit.Bytes(r.got) * c.Payload
+		part.Offset += in
+		part.Bytes -= in
+		part.Packets, part.Response = c.cutter.Answer(part.Bytes)
+	}
+	return part
+}
+
+// nextPart returns the next request to send. Requests in the retry state precede new
+// ones. nextPart returns false if there is no request, or if the limit of outstanding
+// packets is reached. Once a command is cut completely, nextPart takes the next one from
+// the flow queue.
+func (c *initiator) nextPart() (verb work.Verb, part work.Part, ok bool) {
+	e := c.engine
+	if c.failed {
+		return 0, part, false
+	}
+	if c.resend > 0 {
+		r := c.firstToResend()
+		return r.verb, c.rest(r), true
+	}
+	if c.cutting == c.endOp() {
+		if c.queue < 0 || c.ops.Full() || e.flows.Queue(c.queue).Len() == 0 {
+			return 0, part, false
+		}
+		c.ops.Push(op{Command: e.flows.Queue(c.queue).Take()})
+		e.changed = true
+	}
+	o := c.op(c.cutting)
+	limit := e.PutLimit
+	if o.Verb.AsksForData() {
+		limit = e.GetLimit
+	}
+	if c.active >= limit || c.sent.Full() {
+		return 0, part, false
+	}
+	part = c.cutter.Part(&o.Command, o.cut)
+	if c.sent.Len() > 0 && c.psn+int64(part.Packets)-c.sent.Front().psn > MaxUnacked {
+		return 0, part, false
+	}
+	return o.Verb, part, true
+}
+
+func (c *initiator) firstToResend() *request {
+	for i := range c.sent.Len() {
+		if r := c.sent.At(i); r.state == toResend {
+			return r
+		}
+	}
+	panic("nic: resend is above 0, but no request is in state toResend")
+}
+
+// requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).
+func requestOpcode(verb work.Verb, part work.Part) frame.Opcode {
+	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
+	switch verb {
+	case work.Get:
+		return frame.ReadRequest
+	case work.FetchAdd:
+		return frame.FetchAdd
+	case work.CompareSwap:
+		return frame.CompareSwap
+	case work.Send:
+		first, middle, last, only = frame.SendFirst, frame.SendMiddle, frame.SendLast, frame.SendOnly
+	case work.Put:
+	}
+	switch {
+	case part.First && part.Last:
+		return only
+	case part.First:
+		return first
+	case part.Last:
+		return last
+	}
+	return middle
+}
+
+// take returns the row of the request to send now: the oldest one in the retry state,
+// or a new one.
+func (c *initiator) take() *request {
+	if c.resend > 0 {
+		r := c.firstToResend()
+		c.resend--
+		r.tries++
+		r.state = inFlight
+		return r
+	}
+	o := c.op(c.cutting)
+	part := c.cutter.Part(&o.Command, o.cut)
+	c.sent.Push(request{Part: part, verb: o.Verb, op: c.cutting, psn: c.psn})
+	c.psn += int64(part.Packets)
+	c.backlog -= part.Bytes
+	c.active++
+	o.open++
+	if o.cut += part.Bytes; part.Last {
+		c.cutting++
+	}
+	return c.sent.Back()
+}
+
+// send writes the next request into f.
+func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in unit.Time) {
+	fresh := c.resend == 0
+	r := c.take()
+	part := c.rest(r)
+	if fresh && carries(r.verb) {
+		c.sender.Fly(r.Bytes)
+	}
+	o := c.op(r.op)
+	r.at, r.serial = now, c.serial
+	c.serial++
+	packet := r.psn + int64(r.Packets-part.Packets)
+	p := c.sender.Packet()
+	stamped := p.Timestamped
+	p.BTH.Opcode, p.BTH.PSN, p.ID = requestOpcode(r.verb, part), PSN(packet), uint16(packet)
+	p.BTH.Pad, p.BTH.AckReq, p.Payload = 0, part.Last, 0
+	c.receiver.ReportIn(now, r.verb == work.Get, p, out)
+	va := o.Address + uint64(part.Offset)
+	switch {
+	case r.verb.AsksForData():
+		p.RETH = frame.RETH{VA: va, RKey: uint32(c.ID), Length: uint32(part.Bytes)}
+		p.Timestamped = false
+	case r.verb.Atomic():
+		p.Atomic = frame.AtomicETH{VA: va, RKey: uint32(c.ID), Swap: o.Operand, Compare: o.Compare}
+		p.Timestamped = false
+	default:
+		p.RETH = frame.RETH{VA: o.Address, RKey: uint32(c.ID), Length: uint32(o.Size)}
+		p.BTH.Pad, p.Payload = frame.PadCount(uint32(part.Bytes)), padded(part.Bytes)
+		p.Timestamps.Sent = c.engine.Stamp(now)
+		// As in a flow, one in AckEvery packets requests an ACK.
+		p.BTH.AckReq = part.Last || (packet+1)%int64(c.engine.AckEvery) == 0
+	}
+	p.Build(f)
+	c.sender.Telemetry(f)
+	p.Timestamped = stamped
+	f.Trace = out.Stamp(Trace(c.ID, int64(o.ID)))
+	if r.Last || !fresh {
+		f.Trace |= fabric.Closing
+	}
+	if c.deadline == unit.Never {
+		c.watch()
+	}
+	if !out.Wants(f.Trace) {
+		return unit.Never
+	}
+	note := fabric.Note{Event: fabric.NewTransmitted(part.Bytes, PSN(packet)), At: now, Flow: c.ID, Priority: c.Class, Trace: f.Trace}
+	if r.verb.AsksForData() {
+		note.Event = fabric.NewRequested(part.Response, PSN(packet))
+	}
+	out.Note(note)
+	return unit.Never
+}

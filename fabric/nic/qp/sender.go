@@ -1,0 +1,186 @@
+package qp
+
+import (
+	"math"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Sender is the sending side of a queue pair: the headers of its packets, its reaction
+// point and its pacer. It knows no PSN and no message.
+type Sender struct {
+	*Device
+	fabric.Flow
+	SenderCounters
+
+	owner         Owner
+	index         int32           // in Timers and Turns
+	Class         fabric.Priority // of its DSCP
+	started, done bool
+	scheme        string
+	pacer         pacer
+	offset        offset     // of the receiver's clock, under cc.RTTOffset
+	sampled       unit.Bytes // bytes on the link up to the last sample
+	inFlight      unit.Bytes // payload
+	live          *live
+}
+
+// Owner is what a Sender sends for.
+type Owner interface {
+	// Offer offers the next packet to the scheduler, if the window has room for it.
+	Offer()
+}
+
+// live is the part of a sender's state that it needs until it is done. It is nil from
+// then on; a late ACK does not need it.
+type live struct {
+	mode      cc.Notification
+	moved     bool // the sender has been switched from another scheme
+	cc        cc.Algorithm
+	packet    frame.Packet      // the fields common to all packets
+	burst     unit.Bytes        // payload sent back to back, 0 for none
+	left      unit.Bytes        // remainder of the open burst
+	carrier   frame.Carrier     // of the requested telemetry
+	hops      uint8             // maximum number of hops that write telemetry
+	indicated notify.Indication // latest indication received, under CETH
+}
+
+// SenderCounters counts the packets and bytes that a sending queue pair has sent.
+type SenderCounters struct {
+	SentPackets          uint64 // including retransmissions
+	SentBytes            unit.Bytes
+	RetransmittedPackets uint64     // packets that the sender went back by
+	AckedBytes           unit.Bytes // payload
+}
+
+// Init makes s the sender of a flow for its owner. index is its place in Timers and Turns.
+func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error {
+	*s = Sender{Device: d, Flow: flow, Class: d.DSCP[flow.DSCP], owner: owner, index: int32(index)}
+	s.scheme = d.schemeOf(&s.Flow)
+	algorithm, err := cc.New(s.scheme, d.CC, d.pathTo(flow.To), flow.Initial)
+	if err != nil {
+		return err
+	}
+	s.pacer = pacer{rate: algorithm.Rate(), due: flow.Start, gap: d.PaceByGap}
+	s.live = &live{mode: d.ModeOf(&s.Flow), cc: algorithm, packet: d.PacketTo(flow.To, flow.Source)}
+	s.live.burst = d.burstOf(s.scheme)
+	s.live.left = s.live.burst
+	s.live.carrier, s.live.hops = notify.Telemetry(s.live.mode, &d.CC.CETH)
+	p := &s.live.packet
+	p.DSCP, p.ECN = flow.DSCP, frame.ECT0
+	p.BTH.DestQP = frame.ReceiverQP(uint32(flow.ID))
+	p.RETH.RKey = uint32(flow.ID)
+	p.Timestamped = d.stamps(s.scheme)
+	return nil
+}
+
+// Begin lets a sender without messages send from now on.
+func (s *Sender) Begin() { s.started = true }
+
+// place returns the index in Timers and Turns.
+func (s *Sender) place() int { return int(s.index) }
+
+// Started reports whether the flow has begun.
+func (s *Sender) Started() bool { return s.started }
+
+// Done reports whether the flow has ended.
+func (s *Sender) Done() bool { return s.done }
+
+// InFlight returns the payload sent and not acknowledged.
+func (s *Sender) InFlight() unit.Bytes { return s.inFlight }
+
+// Fly counts payload as in flight; a negative count has arrived.
+func (s *Sender) Fly(payload unit.Bytes) { s.inFlight += payload }
+
+// Mode returns the notification mode; the sender must not be done.
+func (s *Sender) Mode() cc.Notification { return s.live.mode }
+
+// Packet returns the fields common to all packets; the sender must not be done.
+func (s *Sender) Packet() *frame.Packet { return &s.live.packet }
+
+// Ready returns the first instant at which the pacer allows a packet.
+func (s *Sender) Ready() unit.Time { return s.pacer.next() }
+
+// Admits reports whether the window has room for payload.
+func (s *Sender) Admits(payload unit.Bytes) bool { return payload <= s.room() }
+
+// room returns the payload that the window has room for. It always has room if nothing is in
+// flight.
+func (s *Sender) room() unit.Bytes {
+	window := s.live.cc.Window()
+	if window == cc.NoWindow || s.inFlight == 0 {
+		return math.MaxInt64
+	}
+	return window - s.inFlight
+}
+
+// Telemetry adds the request for telemetry to a data packet.
+func (s *Sender) Telemetry(f *frame.Frame) {
+	if f.Opcode().IsData() {
+		f.Carry(s.live.carrier, s.live.hops)
+	}
+}
+
+// Sent counts a packet of the given length, and signals the reaction point.
+func (s *Sender) Sent(now unit.Time, length, payload unit.Bytes, out *fabric.Out) {
+	s.count(now, length, false)
+	s.Signal(now, cc.Signal{Kind: cc.Sent, Bytes: length + s.Overhead, Payload: payload}, out)
+}
+
+// count counts a packet, and makes the pacer wait for it. open continues a burst.
+func (s *Sender) count(now unit.Time, length unit.Bytes, open bool) {
+	s.pacer.sent(now, length+s.Overhead, open)
+	s.SentPackets++
+	s.SentBytes += length
+}
+
+// within counts payload towards the burst and reports whether the burst continues.
+func (l *live) within(payload unit.Bytes) bool {
+	if l.burst == 0 {
+		return false
+	}
+	if l.left -= payload; l.left > 0 {
+		return true
+	}
+	l.left = max(l.left+l.burst, 1)
+	return false
+}
+
+// end releases what the sender needs only until it is done.
+func (s *Sender) end() {
+	s.done, s.live = true, nil
+	s.Timers.Set(React, s.place(), unit.Never)
+}
+
+// Sample notes the bytes on the link since the last sample, as the pacer counts them. A
+// frame counts at the start of its transmission.
+func (s *Sender) Sample(now unit.Time, out *fabric.Out) {
+	sent := s.SentBytes + unit.Bytes(s.SentPackets)*s.Overhead
+	if sent == s.sampled {
+		return
+	}
+	out.Note(fabric.Note{Event: fabric.NewSentSampled(sent - s.sampled), At: now, Flow: s.ID, Priority: s.Class})
+	s.sampled = sent
+}
+
+// SenderStats is a snapshot of a sending queue pair.
+type SenderStats struct {
+	Flow               fabric.FlowID
+	Started, Completed bool
+	Rate               unit.Rate // of the pacer
+	Scheme             string
+	InFlightBytes      unit.Bytes // payload sent and not acknowledged
+	SenderCounters
+}
+
+// Stats returns a snapshot.
+func (s *Sender) Stats() SenderStats {
+	return SenderStats{
+		Flow: s.ID, Started: s.started, Completed: s.done,
+		Rate: s.pacer.rate, Scheme: s.scheme, InFlightBytes: s.inFlight, SenderCounters: s.SenderCounters,
+	}
+}

@@ -1,0 +1,230 @@
+package qp
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
+	"github.com/rackfab/rackfab/fabric/nic/uet"
+	"github.com/rackfab/rackfab/fabric/nic/work"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// UET on the wire, for schemes that grant credit. Delivery is ordered, so that the queue
+// pairs are those of RoCEv2 with a PSN of 32 bits.
+
+// uetHeaders is the length of a request without its payload, in bytes.
+const uetHeaders = frame.UETHeaders + frame.FCSLen
+
+// ReceiveUET handles an ACK, a NACK or credit from the receiver.
+func (r *Requester) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if f.SrcIP() != frame.HostIP(r.To) {
+		r.Discard(now, f, out)
+		return
+	}
+	switch f.UETType() {
+	case frame.UETAck:
+		r.RxACKs++
+		if out.Wants(f.Trace) {
+			out.Note(fabric.Note{Event: fabric.NewAcked(f.UETPSN(), false), At: now, Flow: r.ID, Priority: r.ClassOf(f), Trace: f.Trace})
+		}
+		r.granted(now, credit.UETCounter, f.AckCredit(), out)
+		r.progress(now, r.nearestUET(f.UETPSN())+1, 0, out)
+	case frame.UETNack:
+		r.missed(now, r.nearestUET(f.Missing()), 0, out)
+	default:
+		r.granted(now, credit.ControlCounter, f.ControlCredit(), out)
+	}
+	r.credit.Plan(now)
+}
+
+// nearestUET returns the packet with the PSN that is nearest to the oldest unacknowledged
+// packet.
+func (r *Requester) nearestUET(psn uint32) int64 { return r.acked + int64(int32(psn-uint32(r.acked))) }
+
+// granted adds credit received from the wire to the account.
+func (r *Requester) granted(now unit.Time, width credit.Counter, wire uint32, out *fabric.Out) {
+	for _, i := range r.credit.Receive(now, width, wire, out) {
+		r.Flows[i].Offer()
+	}
+}
+
+// buildUET writes a packet into f.
+func (r *Requester) buildUET(p *work.Piece, f *frame.Frame) {
+	u := frame.UET{
+		Header: r.live.packet, Type: frame.UETRequest, Flow: uint32(r.ID), PSN: uint32(r.next),
+		Target: r.credit.Target(), Message: uint16(p.Message), First: p.Index == 0, Last: p.Last,
+		AckReq: r.asksForACK(p), Resent: r.resending(), Length: uint32(p.Length),
+	}
+	if !u.First {
+		u.Offset = uint32(unit.Bytes(p.Index) * r.messages.Payload)
+	}
+	u.Header.ID = uint16(r.next)
+	u.Header.Payload = uint32(p.Bytes)
+	u.Build(f)
+}
+
+// noteExcess notes that f, the next packet, carries the excess signal.
+func (r *Requester) noteExcess(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if r.credit.Signals(f.CreditTarget()) {
+		out.Note(fabric.Note{
+			Event: fabric.NewExcessSignalled(r.credit.Accumulated(), PSN(r.next)), At: now,
+			Flow: r.ID, Priority: r.Class, Trace: f.Trace,
+		})
+	}
+}
+
+// backlog returns what the flow still has to send, in bytes on the wire. Packets to
+// retransmit count again.
+func (r *Requester) backlog() unit.Bytes {
+	if !r.unsent() {
+		return 0
+	}
+	left := r.packets - r.next
+	if r.Size == work.Endless || left > int64(unit.Megabyte) {
+		return uet.Plenty
+	}
+	return r.messages.Size - r.messages.Before(r.next) + unit.Bytes(left)*(uetHeaders+r.Overhead)
+}
+
+// FlowID returns the ID of the flow.
+func (s *Sender) FlowID() fabric.FlowID { return s.ID }
+
+// BuildControl writes a credit request into f.
+func (r *Requester) BuildControl(c *control.Packet, f *frame.Frame) {
+	u := frame.UET{Type: frame.UETControl, Control: frame.UETCreditRequest, Flow: uint32(r.ID), Credit: c.Credit}
+	u.Header = r.PacketTo(r.To, r.Source)
+	buildUETControl(&u, c, f)
+}
+
+func buildUETControl(u *frame.UET, c *control.Packet, f *frame.Frame) {
+	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.DSCP, frame.NotECT, 0
+	u.Build(f)
+	f.Trace = c.Trace
+}
+
+// ReceiveUET handles a request, or a credit request.
+func (r *Responder) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if f.SrcIP() != frame.HostIP(r.From) {
+		r.Discard(now, f, out)
+		return
+	}
+	if f.UETType() == frame.UETControl {
+		r.granter.Request(now, f.ControlCredit(), f.Trace)
+		r.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: r.granter.Latest(credit.ControlCounter)}, out)
+		return
+	}
+	r.observe(now, f, cc.Congestion{}, out)
+	ahead := int32(f.UETPSN() - r.expected)
+	r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
+	switch {
+	case ahead > 0:
+		nak := control.Answer(control.UETNack, r, f)
+		nak.PSN, nak.MSN = r.expected, f.UETPSN()
+		r.gap(now, f.UETPSN(), &nak, out)
+	case ahead < 0:
+		r.DuplicateRequest++
+		r.ackUET(now, f, out)
+	default:
+		r.inSequenceUET(now, f, out)
+	}
+}
+
+// inSequenceUET handles the expected request.
+func (r *Responder) inSequenceUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	length, offset, last := f.UETSpan()
+	left, bytes := r.remaining, unit.Bytes(f.Payload)
+	if offset == 0 && left == 0 {
+		left = unit.Bytes(length)
+	}
+	if bytes == 0 || unit.Bytes(length)-left != unit.Bytes(offset) || bytes > left || last != (bytes == left) {
+		r.Discard(now, f, out)
+		return
+	}
+	r.remaining = left - bytes
+	r.deliver(now, r.Settings.DSCP[r.DSCP], f, bytes, out)
+	r.expected++
+	if last || f.UETAckReq() || int(r.unacked) >= r.AckEvery {
+		r.ackUET(now, f, out)
+	}
+}
+
+// ackUET acknowledges all requests before the expected one. The ACK repeats the credit
+// granted so far.
+func (r *Responder) ackUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	r.unacked = 0
+	c := control.Answer(control.UETAck, r, f)
+	c.PSN, c.Report = r.expected-1, notify.Report{Congested: f.ECN() == frame.CE}
+	r.Control.Put(now, &c, out)
+}
+
+// BuildControl writes an ACK, a NAK, a CNP or credit into f.
+func (r *Responder) BuildControl(c *control.Packet, f *frame.Frame) {
+	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Flow: uint32(r.ID), Credit: c.Credit}
+	switch c.Kind {
+	case control.UETAck:
+		u.Type, u.PSN, u.Marked = frame.UETAck, c.PSN, c.Report.Congested
+		u.Credit = r.granter.Latest(credit.UETCounter)
+	case control.UETNack:
+		u.Type, u.PSN, u.Expected = frame.UETNack, c.MSN, c.PSN
+	case control.Credit, control.CreditRequest:
+	case control.ACK, control.NAK, control.CNP:
+		r.Receiver.BuildControl(c, f)
+		return
+	}
+	u.Header = *r.packetBack()
+	buildUETControl(&u, c, f)
+}
+
+// TickCredit grants and requests the credit that is due at now. It reports whether the
+// device granted any.
+func (d *Device) TickCredit(now unit.Time, out *fabric.Out) (granted bool) {
+	for d.Grantor.Next() <= now {
+		if g, ok := d.Grantor.Tick(now); ok {
+			d.grant(now, g, out)
+			granted = true
+		}
+	}
+	for d.Accounts.Next() <= now {
+		r := d.Accounts.Tick(now)
+		d.Control.Put(now, &control.Packet{
+			Kind: control.CreditRequest, From: d.Flows[r.Senders()[0]], Credit: r.Credit,
+			Trace: out.Stamp(d.inNeed(r.Account)), In: now,
+		}, out)
+	}
+	return granted
+}
+
+// grant sends a grant of credit.
+func (d *Device) grant(now unit.Time, g uet.Grant, out *fabric.Out) {
+	r := d.Responders[g.Receiver()]
+	d.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: g.Credit, Trace: g.Trace(), In: now}, out)
+	if out.Wants(g.Trace()) {
+		out.Note(fabric.Note{
+			Event: fabric.NewCreditGranted(g.Quanta, g.Coefficient()), At: now,
+			Flow: r.ID, Priority: d.ControlClass(), Trace: g.Trace(),
+		})
+	}
+}
+
+// inNeed returns the trace of the next message to send on an account, 0 if none waits.
+func (d *Device) inNeed(a *uet.Account) uint64 {
+	for _, i := range a.Senders() {
+		if r := d.Flows[i]; r.unsent() {
+			return Trace(r.ID, r.messages.Piece(r.next).Message)
+		}
+	}
+	return 0
+}
+
+// SampleCredit notes the credit granted to each peer since the last sample.
+func (d *Device) SampleCredit(now unit.Time, out *fabric.Out) {
+	for peer, s := range d.Grantor.Samples() {
+		out.Note(fabric.Note{
+			Event: fabric.NewCreditSampled(unit.Bytes(s.Quanta)*credit.Quantum, s.Indicated), At: now,
+			Flow: d.Responders[peer.Receiver()].ID, Priority: d.ControlClass(),
+		})
+	}
+}
