@@ -143,7 +143,7 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	switch {
 	case class == frame.ClassPFC:
 		n.receivePFC(now, f, out)
-	case routed && prio != n.controlClass && !n.intake.Immediate():
+	case !n.intake.Immediate() && routed && prio != n.controlClass:
 		// Frames of the control class end in the NIC.
 		n.intake.Put(now, prio, f, out)
 	default:
