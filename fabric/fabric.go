@@ -13,8 +13,8 @@
 //	cc         congestion control algorithms, with the symbols of their papers
 //	agenda     the earliest of many instants
 //	credit     credit granted by receivers
-//	nic        ports, the table of queue pairs, what arrives and what leaves
-//	nic/rx        the receive buffer, and pauses on the link
+//	nic        the port, the table of queue pairs, dispatch of arriving frames
+//	nic/rx        the receive buffer, address translation, and pauses on the link
 //	nic/notify    what receivers send back about congestion
 //	nic/control   the queue of ACKs, NAKs, CNPs and credit
 //	nic/uet       receiver credit: accounts of senders, grants of receivers

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The reaction point of a sender: what it is told, and what follows from that.
+// The reaction point of a sender: its signals, and their effects on the sender.
 
 // SetReaction replaces the reaction point. The sender must not be done.
 func (s *Sender) SetReaction(a cc.Algorithm) { s.live.cc = a }

@@ -123,7 +123,7 @@ func (r *Receiver) NotifyDue(now unit.Time, out *fabric.Out) {
 	r.setTimer()
 }
 
-// reported tells the notification point that its report has been queued. The note of that
+// reported informs the notification point that its report has been queued. The note of that
 // has the given priority and trace.
 func (r *Receiver) reported(now unit.Time, report notify.Report, note fabric.Note, out *fabric.Out) {
 	event, ok := r.point.Sent(now, report)
