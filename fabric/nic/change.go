@@ -119,7 +119,8 @@ func (n *NIC) extend(flows []FlowConfig) bool {
 		f := &flows[i]
 		_, sends := n.sending.Find(f.ID)
 		_, receives := n.receiving.Find(f.ID)
-		if validateFlow(f, n.cfg.Host) != nil || sends || receives {
+		connection, _ := n.engine.Sender(f.ID)
+		if validateFlow(f, n.cfg.Host) != nil || sends || receives || connection != nil {
 			return false
 		}
 	}

@@ -171,16 +171,14 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 // that this NIC does not have, and packets from hosts other than the queue pair's peer.
 func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
-	if known && n.engine.Receive(now, fabric.FlowID(flow), toSender, f, out) {
-		return
-	}
 	qps := &n.receiving
 	if toSender {
 		qps = &n.sending
 	}
 	i, ok := qps.Find(fabric.FlowID(flow))
 	switch {
-	case !known || !ok || f.DstIP() != frame.HostIP(n.cfg.Host):
+	case !ok && known && n.engine.Receive(now, fabric.FlowID(flow), toSender, f, out):
+	case !ok || !known || f.DstIP() != frame.HostIP(n.cfg.Host):
 		n.dev.Discard(now, f, out)
 	case toSender:
 		n.dev.Flows[i].Receive(now, f, out)
@@ -225,19 +223,17 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		f := n.intake.Take()
 		n.handle(now, f.Class(), &f, out)
 	}
-	for {
-		kind, i, at := n.dev.Timers.First()
-		if at > now {
-			break
-		}
-		n.timerDue(now, kind, i, out)
+	for n.dev.Timers.Next() <= now {
+		n.timerDue(now, out)
 	}
 	if n.dev.Grantor.Next() <= now || n.dev.Accounts.Next() <= now {
 		if n.dev.TickCredit(now, out) && n.sampleAt == unit.Never {
 			n.sampleAt = n.cfg.Sampling.After(now)
 		}
 	}
-	n.engine.Tick(now, out)
+	if n.engine.Next() <= now {
+		n.engine.Tick(now, out)
+	}
 	n.transmit(now, out)
 	n.engine.Advance(now, out)
 	if n.sampleAt <= now {
@@ -245,8 +241,9 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	}
 }
 
-func (n *NIC) timerDue(now unit.Time, kind qp.Timer, i int, out *fabric.Out) {
-	switch kind {
+// timerDue handles the timer that fires first.
+func (n *NIC) timerDue(now unit.Time, out *fabric.Out) {
+	switch kind, i := n.dev.Timers.First(); kind {
 	case qp.Start:
 		n.dev.Timers.Set(qp.Start, i, unit.Never)
 		n.dev.Flows[i].Begin(now, out)

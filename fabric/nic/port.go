@@ -29,6 +29,8 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	}
 	// Flows and commands alternate.
 	switch {
+	case !n.engine.Ready():
+		n.sendFlow(now, out)
 	case n.flowsLast && n.sendCommand(now, out):
 		n.flowsLast = false
 	case n.sendFlow(now, out):

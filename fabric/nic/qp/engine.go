@@ -179,14 +179,10 @@ func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.postAt) }
 
 // Tick handles due retry timers and the host's schedule.
 func (e *Engine) Tick(now unit.Time, out *fabric.Out) {
-	for {
-		i, at := e.timers.First()
-		switch {
-		case min(at, e.postAt) > now:
-			return
-		case at <= e.postAt:
+	for e.Next() <= now {
+		if i, at := e.timers.First(); at <= e.postAt {
 			e.initiators[i].overdue(now, out)
-		default:
+		} else {
 			e.postDue(now, out)
 		}
 	}

@@ -108,7 +108,7 @@ func (e *Engine) postDue(now unit.Time, out *fabric.Out) {
 			c.ID += uint32(s.next)
 			s.next++
 			e.write(now, c, out)
-			e.Advance(now, out)
+			e.advance(now, out)
 		}
 	}
 	e.planPosts()
@@ -182,6 +182,12 @@ func (c *initiator) completed(now unit.Time, done *work.Command, out *fabric.Out
 // Advance moves commands from the command queues to the flow queues, or to the commands
 // waiting for their trigger, as far as there is room.
 func (e *Engine) Advance(now unit.Time, out *fabric.Out) {
+	if e.changed {
+		e.advance(now, out)
+	}
+}
+
+func (e *Engine) advance(now unit.Time, out *fabric.Out) {
 	for e.changed {
 		e.changed = false
 		for moved := true; moved; {

@@ -137,8 +137,8 @@ func (r *Receiver) reported(now unit.Time, report notify.Report, note fabric.Not
 // answer returns an ACK or NAK in answer to f. T_r is taken here, so that waiting in the
 // control queue does not change it.
 func (r *Receiver) answer(now unit.Time, kind control.Kind, f *frame.Frame) control.Packet {
-	c := control.Answer(kind, r, f)
-	if c.Stamped = f.Timestamped(); c.Stamped {
+	c := control.Packet{Kind: kind, From: r, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Stamped: f.Timestamped()}
+	if c.Stamped {
 		c.Stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: r.Stamp(now)}
 	}
 	return c

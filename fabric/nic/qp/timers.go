@@ -60,11 +60,10 @@ func (t *Timers) At(kind Timer, i int) unit.Time { return t.agenda.At(t.entry(ki
 // Next returns the earliest instant, Never if all timers are stopped.
 func (t *Timers) Next() unit.Time { return t.agenda.Next() }
 
-// First returns the timer that fires first, and its instant.
-func (t *Timers) First() (kind Timer, i int, at unit.Time) {
-	entry, at := t.agenda.First()
-	kind, i = t.timer(entry)
-	return kind, i, at
+// First returns the timer that fires first.
+func (t *Timers) First() (kind Timer, i int) {
+	entry, _ := t.agenda.First()
+	return t.timer(entry)
 }
 
 // timer returns the timer of an entry.

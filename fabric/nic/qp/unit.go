@@ -170,7 +170,12 @@ func (c *initiator) release() {
 }
 
 // Due returns the earliest instant at which Pick may return an end, as far as known.
-func (e *Engine) Due() unit.Time { return e.shaper.Due() }
+func (e *Engine) Due() unit.Time {
+	if !e.Ready() {
+		return unit.Never
+	}
+	return e.shaper.Due()
+}
 
 // Pick returns the end that sends next. It returns false if the shaper admits none.
 func (e *Engine) Pick(now unit.Time, out *fabric.Out) (place int, ok bool) {
