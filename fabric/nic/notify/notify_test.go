@@ -93,6 +93,23 @@ func TestDCQCNSpacesTheCNPsOfAPort(t *testing.T) {
 	}
 }
 
+// With a CNP for each mark, a queue pair whose CNP waits reserves no second instant.
+func TestDCQCNReservesOneInstantAtATime(t *testing.T) {
+	params := cc.Default()
+	params.DCQCN.CNPGap, params.DCQCN.CNPInterval = 20*us, 0
+	port := NewPort(&params)
+	a, b := New(cc.NotifyDCQCN, &params, &port), New(cc.NotifyDCQCN, &params, &port)
+	a.Packet(0, 1000, true, cc.Congestion{})
+	a.Tick(0)
+	for range 3 {
+		a.Packet(us, 1000, true, cc.Congestion{})
+	}
+	b.Packet(us, 1000, true, cc.Congestion{})
+	if a.Next() != 20*us || b.Next() != 40*us {
+		t.Errorf("CNPs at %v and %v, want 20us and 40us", a.Next(), b.Next())
+	}
+}
+
 func TestNoNotification(t *testing.T) {
 	params := cc.Default()
 	for _, mode := range []cc.Notification{cc.NotifyNone, cc.NotifyCredit, ""} {
@@ -185,6 +202,19 @@ func TestCETHOfResponses(t *testing.T) {
 	mustChange(t, n, due, r, true)
 }
 
+// If the marks have ended before a request reports them, their end is due an interval after
+// the request.
+func TestCETHOfResponsesReportsTheEndLater(t *testing.T) {
+	params := cc.Default()
+	n := ForResponses(cc.NotifyCETH, &params, nil).(Carried)
+	n.Packet(us, 1000, true, cc.Congestion{})
+	n.Packet(2*us, 1000, false, cc.Congestion{})
+	r := n.Report(3 * us)
+	if n.Sent(3*us, r); !r.Congested || n.Next() != 3*us+params.CETH.Interval {
+		t.Errorf("after %+v, CNP at %v, want %v", r, n.Next(), 3*us+params.CETH.Interval)
+	}
+}
+
 // Without information, a CNP cannot report the end of congestion.
 func TestCETHIndicationOfResponses(t *testing.T) {
 	params := cc.Default()
@@ -199,6 +229,10 @@ func TestCETHIndicationOfResponses(t *testing.T) {
 	n.Packet(2*params.CETH.Interval, 1000, false, cc.Congestion{})
 	if r, ok := n.Tick(n.Next()); ok {
 		t.Errorf("a CNP reports %+v", r)
+	}
+	n.Packet(4*params.CETH.Interval, 1000, false, cc.Congestion{})
+	if n.Packet(4*params.CETH.Interval, 1000, true, cc.Congestion{}); n.Next() != unit.Never {
+		t.Errorf("CNP at %v to repeat the latest report", n.Next())
 	}
 }
 
@@ -239,7 +273,8 @@ func TestSinkReadsAndRemovesTelemetry(t *testing.T) {
 		t.Errorf("%+v without telemetry", path)
 	}
 	f.Carry(frame.CarrierINT, 4)
-	f.PushHop(&frame.Hop{Node: 2, Out: 5, Depth: 150_000, Entered: 2 * us}, 1500)
+	f.PushHop(&frame.Hop{Node: 1, Out: 3, Depth: 20_000, Entered: 2 * us}, 1500)
+	f.PushHop(&frame.Hop{Node: 2, Out: 5, Depth: 150_000, Entered: 3 * us}, 1500)
 	f.PushHop(&frame.Hop{Node: 3, Out: 1, Depth: 20_000, Entered: 3 * us}, 1500)
 	got, path := s.Strip(5*us, &f)
 	if path.Depth != 150_000 || path.Location != 2<<8|5 || path.Delay != 3*us || got.Carrier() != frame.CarrierNone {

@@ -145,7 +145,7 @@ func (a *Account) spend(now unit.Time, length unit.Bytes, out *fabric.Out) {
 // Receive adds credit received from the wire, in a field of the given width. It returns the
 // flows that may send now.
 func (a *Account) Receive(now unit.Time, width credit.Counter, wire uint32, out *fabric.Out) []int {
-	a.Account.Grant(now, width, wire)
+	a.Grant(now, width, wire)
 	a.wait = a.all.p.Retry
 	a.noteWaste(now, out)
 	a.plan(now)

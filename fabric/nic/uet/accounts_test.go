@@ -99,10 +99,21 @@ func TestExcessCountsAllReceivers(t *testing.T) {
 	for scope, want := range map[credit.Scope]bool{credit.ScopePair: false, credit.ScopeAll: true} {
 		c := NewAccounts(params(func(p *credit.Params) { p.AIMD, p.Threshold, p.Scope = true, 3000, scope }), line, waiting{0, 0}.of)
 		a, b := c.Add(Sender{Index: 0, To: 1}), c.Add(Sender{Index: 1, To: 2})
-		a.Account.Grant(0, 32, 8)
-		b.Account.Grant(0, 32, 8)
+		a.Grant(0, 32, 8)
+		b.Grant(0, 32, 8)
 		if got := a.Signals(a.Target()); got != want || c.Indicated() == 0 == want {
 			t.Errorf("scope %s, 2048 bytes of each of two: excess %v, want %v", scope, got, want)
+		}
+	}
+}
+
+// The first flow to a host determines whether its account is under AIMD.
+func TestAccountIsUnderAIMDByItsFirstFlow(t *testing.T) {
+	c := NewAccounts(params(func(p *credit.Params) { p.Threshold = 1000 }), line, waiting{0, 0}.of)
+	for i, want := range []bool{true, false} {
+		a := c.Add(Sender{Index: i, To: i, AIMD: want})
+		if a.Grant(0, 32, 8); a.Signals(a.Target()) != want {
+			t.Errorf("flow %d: excess %v, want %v", i, !want, want)
 		}
 	}
 }

@@ -31,6 +31,22 @@ func TestGrantsMeetTheRequests(t *testing.T) {
 	}
 }
 
+// A peer whose request is met gets some credit in advance, and then none.
+func TestGrantsEnd(t *testing.T) {
+	g := NewGrantor(params(func(p *credit.Params) { p.Window = 100 * credit.Quantum }), line)
+	p := g.Add(4, 0)
+	p.Request(us, 10, 77)
+	for range 1000 {
+		if g.Next() == unit.Never {
+			break
+		}
+		g.Tick(g.Next())
+	}
+	if latest := p.Latest(credit.UETCounter); g.Next() != unit.Never || latest < 10 || latest > 150 {
+		t.Errorf("next grant at %v after %d quanta", g.Next(), latest)
+	}
+}
+
 // CBRC-20: a packet out of order counts only in the order of arrival.
 func TestOrderOfTargets(t *testing.T) {
 	for order, want := range map[credit.Order]int64{credit.OrderArrival: 2, credit.OrderPSN: 1} {
