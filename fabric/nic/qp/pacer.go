@@ -39,12 +39,12 @@ func (p *pacer) paid() unit.Time {
 }
 
 // sent accounts for a frame of n bytes, at most 2 MB, whose transmission starts at now.
-// now must not be before next. open keeps the burst open for the next frame.
-func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
+// now must not be before next. The frame ends its burst, unless extend follows.
+func (p *pacer) sent(now unit.Time, n unit.Bytes) {
 	if p.gap && !p.open && p.paid() < now {
 		p.due, p.frac = now, 0
 	}
-	p.open = open
+	p.open = false
 	rate := uint64(p.rate)
 	span := uint64(n) * 8 * uint64(unit.Second)
 	p.due += unit.Time(span / rate)
@@ -56,6 +56,9 @@ func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
 		p.due, p.frac = now, 0
 	}
 }
+
+// extend makes the next frame part of the burst of the latest one.
+func (p *pacer) extend() { p.open = true }
 
 // setRate changes the rate; rate must be above 0. The debt for the last frame or burst
 // stays the same in bits.

@@ -54,7 +54,7 @@ func TestPacerEqualsATokenBucket(t *testing.T) {
 			n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
 			twin.rise(now)
 			twin.take(n)
-			p.sent(now, n, false)
+			p.sent(now, n)
 			if want := max(now, twin.next()); p.next() != want {
 				t.Fatalf("next is %d, want %d", p.next(), want)
 			}
@@ -78,7 +78,10 @@ func TestPacerDelaysAfterABurst(t *testing.T) {
 				if i > 0 && p.next() > now {
 					t.Fatalf("frame %d of the burst waits until %s", i, p.next())
 				}
-				p.sent(now, n, i < frames-1)
+				p.sent(now, n)
+				if i < frames-1 {
+					p.extend()
+				}
 				sum += n
 			}
 			twin.take(sum)
@@ -97,7 +100,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 		p := pacer{rate: from}
 		twin := bucket{level: new(big.Rat), rate: from}
 		n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-		p.sent(0, n, false)
+		p.sent(0, n)
 		twin.take(n)
 		now := unit.Time(rapid.Int64Range(0, int64(from.Serialise(n))).Draw(t, "now"))
 		twin.rise(now)
@@ -114,7 +117,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 func TestPacerKeepsItsRate(t *testing.T) {
 	p := pacer{rate: 37_300_000_007}
 	for range 1_000_000 {
-		p.sent(p.next(), 1062, false)
+		p.sent(p.next(), 1062)
 	}
 	if got, want := p.next(), p.rate.Serialise(1062*1_000_000); got != want {
 		t.Errorf("a million frames take %d ps, want %d", got, want)
@@ -133,7 +136,10 @@ func TestGapPacerRestarts(t *testing.T) {
 			frames := rapid.IntRange(1, 5).Draw(t, "frames")
 			for i := range frames {
 				n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-				p.sent(now, n, i < frames-1)
+				p.sent(now, n)
+				if i < frames-1 {
+					p.extend()
+				}
 				sum += n
 			}
 			if late := p.next() - now - rate.Serialise(sum); late < -1 || late > 1 {

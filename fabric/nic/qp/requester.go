@@ -101,7 +101,10 @@ func (r *Requester) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.By
 	}
 	f.Trace = out.Stamp(r.trace(&p))
 	length := f.Len()
-	r.count(now, length, r.live.within(p.Bytes))
+	r.count(now, length)
+	if r.live.within(p.Bytes) {
+		r.pacer.extend()
+	}
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{Event: fabric.NewTransmitted(p.Bytes, PSN(r.next)), At: now, Flow: r.ID, Priority: r.Class, Trace: f.Trace})
 		r.noteExcess(now, f, out)

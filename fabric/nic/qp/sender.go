@@ -127,13 +127,13 @@ func (s *Sender) Telemetry(f *frame.Frame) {
 
 // Sent counts a packet of the given length, and signals the reaction point.
 func (s *Sender) Sent(now unit.Time, length, payload unit.Bytes, out *fabric.Out) {
-	s.count(now, length, false)
+	s.count(now, length)
 	s.Signal(now, cc.Signal{Kind: cc.Sent, Bytes: length + s.Overhead, Payload: payload}, out)
 }
 
-// count counts a packet, and makes the pacer wait for it. open continues a burst.
-func (s *Sender) count(now unit.Time, length unit.Bytes, open bool) {
-	s.pacer.sent(now, length+s.Overhead, open)
+// count counts a packet, and makes the pacer wait for it.
+func (s *Sender) count(now unit.Time, length unit.Bytes) {
+	s.pacer.sent(now, length+s.Overhead)
 	s.SentPackets++
 	s.SentBytes += length
 }
