@@ -46,7 +46,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	var out fabric.Out
 	f := dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)
 	n.Arrive(1, 0, &f, &out)
-	if n.dev.Control.Len() != 0 {
+	if n.qps.Control.Len() != 0 {
 		t.Fatal("acknowledged without a request")
 	}
 	p := frame.Packet{}
@@ -56,7 +56,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	p.BTH.Opcode, p.BTH.PSN, p.BTH.AckReq = frame.WriteMiddle, 1, true
 	p.Build(&f)
 	n.Arrive(2, 0, &f, &out)
-	if n.dev.Control.Len() != 1 {
+	if n.qps.Control.Len() != 1 {
 		t.Error("not acknowledged")
 	}
 }
@@ -67,8 +67,8 @@ func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
 	var out fabric.Out
 	f := dataFrame(frame.WriteOnly, 0, 1000, 1000)
 	n.Arrive(1, 0, &f, &out)
-	if f.AckReq() || n.dev.Control.Len() != 1 {
-		t.Errorf("%d ACKs queued", n.dev.Control.Len())
+	if f.AckReq() || n.qps.Control.Len() != 1 {
+		t.Errorf("%d ACKs queued", n.qps.Control.Len())
 	}
 }
 
@@ -105,7 +105,7 @@ func TestLostACKIsCoveredByTheNext(t *testing.T) {
 func TestACKForAnUnsentPacketIsIgnored(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
 	b.run(50 * us)
-	r := b.nics[0].dev.Flows[0]
+	r, _ := b.nics[0].qps.Flow(0)
 	acked, _, high := r.Window()
 	for _, psn := range []uint32{uint32(high), uint32(high) + 1000, 0, 1<<24 - 5} {
 		for _, syndrome := range []uint8{frame.SyndromeACK, frame.SyndromeNAKSequence} {

@@ -63,7 +63,7 @@ func TestLimitedReceiverDelaysTheBaselineMore(t *testing.T) {
 		f := flow(0, 40_000)
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, change, limited)
-		b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+		b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 		b.mark(1, 1)
 		b.run(unit.Millisecond)
 		waits := b.heldUp(isData, isACK)
@@ -115,7 +115,7 @@ func TestBaselineOvercountsPacketsInFlight(t *testing.T) {
 		f := flow(0, Endless)
 		f.Initial = 7 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, change, limited)
-		b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+		b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 		b.mark(1, 1)
 		b.run(100 * us)
 		s, r := b.nics[0].Stats().Senders[0], b.nics[1].Stats().Receivers[0]

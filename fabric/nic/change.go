@@ -16,15 +16,15 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.AddFlows:
 		valid = n.extend(c.Flows)
 	case fabric.StopFlow:
-		if i, ok := n.sending.Find(c.Flow); ok {
-			n.dev.Flows[i].Stop(now, out)
+		if r, ok := n.qps.Flow(c.Flow); ok {
+			r.Stop(now, out)
 		}
 	case fabric.LinkDown:
 		n.linkDown(now, out)
 	case fabric.LinkUp:
 		if n.cable.Down {
 			n.cable.Mend(now)
-			n.note(now, fabric.WentUp, out)
+			note(now, fabric.WentUp, out)
 		}
 	case fabric.Freeze, fabric.Thaw:
 		n.freeze(now, c.Verb == fabric.Freeze, out)
@@ -35,7 +35,7 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.Post:
 		valid = n.addCommands(now, c)
 	case fabric.Choose:
-		valid = n.choose(now, c, out)
+		valid = n.qps.SwitchSchemes(now, c, out)
 	case fabric.Reroute, fabric.Mark:
 		valid = false
 	}
@@ -50,14 +50,14 @@ func (n *NIC) freeze(now unit.Time, frozen bool, out *fabric.Out) {
 	case n.frozen == frozen:
 		return
 	case frozen:
-		n.note(now, fabric.Froze, out)
+		note(now, fabric.Froze, out)
 	default:
-		n.note(now, fabric.Thawed, out)
+		note(now, fabric.Thawed, out)
 	}
 	n.frozen = frozen
 }
 
-func (n *NIC) note(now unit.Time, kind fabric.Kind, out *fabric.Out) {
+func note(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Flow: fabric.NoFlow})
 }
 
@@ -69,7 +69,7 @@ func (n *NIC) tune(c *fabric.Change) bool {
 	case fabric.KeyTimeout:
 		n.cfg.Timeout = unit.Time(c.Value)
 	case fabric.KeyControlRate:
-		n.dev.Control.SetRate(c.Value)
+		n.qps.Control.SetRate(c.Value)
 	case fabric.KeyLoss, fabric.KeyCorrupt:
 		return n.cable.Flaws.Set(c.Key, c.Share)
 	default:
@@ -85,9 +85,9 @@ func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 		return
 	}
 	n.cable.Down = true
-	n.note(now, fabric.WentDown, out)
+	note(now, fabric.WentDown, out)
 	n.pauses.Clear(now, out)
-	n.engine.Pause(now, n.pauses.Set())
+	n.qps.Engine.Pause(now, n.pauses.Set())
 }
 
 // Fate returns the fate of an arriving frame on the link.
@@ -116,27 +116,38 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 // extend adds flows and reports whether all of them are valid and new.
 func (n *NIC) extend(flows []FlowConfig) bool {
 	for i := range flows {
-		f := &flows[i]
-		_, sends := n.sending.Find(f.ID)
-		_, receives := n.receiving.Find(f.ID)
-		connection, _ := n.engine.Sender(f.ID)
-		if validateFlow(f, n.cfg.Host) != nil || sends || receives || connection != nil {
+		if validateFlow(&flows[i], n.cfg.Host) != nil || n.qps.Has(flows[i].ID) {
 			return false
 		}
 	}
-	return n.addFlows(flows) == nil
+	return n.qps.AddFlows(flows) == nil
 }
 
-// choose switches pairs of hosts to a scheme, and reports whether that is possible.
-func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
-	if !n.dev.Choose(c) {
-		return false
+// addCommands adds connections, and commands that the host posts from now on. It reports
+// whether all of them are valid. An invalid connection leaves the NIC unchanged.
+func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
+	for i := range c.Connections {
+		if n.qps.Has(c.Connections[i].ID) || n.cfg.validateConnection(&c.Connections[i]) != nil {
+			return false
+		}
 	}
-	for _, r := range n.receivers {
-		r.SwitchScheme()
+	return n.addConnections(now, c.Connections) && n.qps.Engine.AddWorks(now, c.Works)
+}
+
+// addConnections adds this host's ends of connections and reports whether all were added. The
+// first connections create the engine's units.
+func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
+	if len(list) == 0 {
+		return true
 	}
-	for _, s := range n.senders {
-		s.SwitchScheme(now, out)
+	if !n.qps.Engine.Ready() {
+		first := n.cfg
+		first.Connections = list
+		if first.validateEngine() != nil {
+			return false
+		}
+		n.qps.Engine = first.newEngine(&n.qps.Device)
+		n.qps.Engine.Pause(now, n.pauses.Set())
 	}
-	return true
+	return n.qps.Connect(list) == nil
 }

@@ -59,3 +59,13 @@ const Endless = work.Endless
 // FlowConfig is one flow. The sender's queue pair is frame.SenderQP(ID), the
 // receiver's frame.ReceiverQP(ID).
 type FlowConfig = fabric.Flow
+
+// Types of the engine, as the configuration of a NIC uses them.
+type (
+	EngineConfig     = qp.EngineConfig
+	ShapingClass     = qp.ShapingClass
+	ConnectionConfig = qp.ConnectionConfig
+	Command          = qp.Command
+	PostConfig       = qp.PostConfig
+	TargetConfig     = qp.TargetConfig
+)

@@ -94,10 +94,10 @@ func TestACKsInTheDataClass(t *testing.T) {
 			if withData {
 				class = dataPrio
 			}
-			if got := b.nics[0].dev.ClassOf(&acks[0].Frame); got != class {
+			if got := b.nics[0].qps.ClassOf(&acks[0].Frame); got != class {
 				t.Errorf("with data %v: ACKs in class %d, want %d", withData, got, class)
 			}
-			if got := b.nics[0].dev.ClassOf(&cnps[0].Frame); got != ctrlPrio {
+			if got := b.nics[0].qps.ClassOf(&cnps[0].Frame); got != ctrlPrio {
 				t.Errorf("with data %v: CNPs in class %d", withData, got)
 			}
 			if late := acks[0].start >= 200*us; late != (class == paused) {
@@ -114,9 +114,9 @@ func TestACKsInTheDataClass(t *testing.T) {
 func TestControlQueueLimitSpansClasses(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
 	var out fabric.Out
-	r := n.dev.Responders[0]
+	r := n.qps.Responders[0]
 	for i, c := range []control.Packet{{Kind: control.ACK, From: r, DSCP: dataDSCP}, {Kind: control.CNP, From: r}, {Kind: control.ACK, From: r, DSCP: dataDSCP}} {
-		if room := n.dev.Control.Put(0, &c, &out); room != (i < 2) {
+		if room := n.qps.Control.Put(0, &c, &out); room != (i < 2) {
 			t.Errorf("packet %d: room %v", i, room)
 		}
 	}
@@ -161,7 +161,7 @@ func TestMalformed(t *testing.T) {
 		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || out.Notes[0].Bytes() != f.Len() || n.Stats().Malformed != 1 {
 			t.Errorf("%s: %+v", name, out.Notes)
 		}
-		if n.dev.Responders[0].Expected() != 0 || n.dev.Control.Len() != 0 {
+		if n.qps.Responders[0].Expected() != 0 || n.qps.Control.Len() != 0 {
 			t.Errorf("%s: took effect", name)
 		}
 	}

@@ -148,7 +148,7 @@ func TestExcessIsSignalledInTheTarget(t *testing.T) {
 		if signalled == 0 || signalled == all {
 			t.Errorf("%s: %d of %d packets signal excess, want some", signal, signalled, all)
 		}
-		if got := b.nics[0].dev.Accounts.Indicated(); got != int64(signalled) {
+		if got := b.nics[0].qps.Accounts.Indicated(); got != int64(signalled) {
 			t.Errorf("%s: %d counted, %d on the wire", signal, got, signalled)
 		}
 	}
@@ -165,8 +165,8 @@ func TestWastedCreditIsNoted(t *testing.T) {
 		}
 	}
 	var total unit.Bytes
-	for i := range b.nics[0].senders {
-		total += b.nics[0].dev.Accounts.Add(uet.Sender{To: i + 1}).Balance(b.now).Wasted()
+	for i := range b.nics[0].qps.Senders {
+		total += b.nics[0].qps.Accounts.Add(uet.Sender{To: i + 1}).Balance(b.now).Wasted()
 	}
 	if wasted == 0 || wasted > total {
 		t.Errorf("events report %d bytes wasted of %d", wasted, total)
@@ -211,7 +211,7 @@ func TestOrderOfIndicatedPackets(t *testing.T) {
 		})
 		for i, psn := range []uint32{0, 5, 7} {
 			u := frame.UET{
-				Header: *b.nics[0].senders[0].Packet(), Type: frame.UETRequest, PSN: psn, Target: 0xFFFFFF,
+				Header: *b.nics[0].qps.Senders[0].Packet(), Type: frame.UETRequest, PSN: psn, Target: 0xFFFFFF,
 				First: psn == 0, Offset: psn * 1000, Length: 1_000_000,
 			}
 			u.Header.Payload = 1000
@@ -220,7 +220,7 @@ func TestOrderOfIndicatedPackets(t *testing.T) {
 			var out fabric.Out
 			b.nics[1].Arrive(unit.Time(i)*us, 0, &f, &out)
 		}
-		if got := b.nics[1].dev.Grantor.Add(0, 0).Stats().Indicated; got != want {
+		if got := b.nics[1].qps.Grantor.Add(0, 0).Stats().Indicated; got != want {
 			t.Errorf("order %s: %d indicated packets counted, want %d", order, got, want)
 		}
 	}

@@ -49,10 +49,10 @@ func (b *fabricBench) postCommand(connection fabric.FlowID, c work.Command) {
 	b.t.Helper()
 	n, out := b.nics[0], fabric.Out{}
 	n.now = b.now
-	if err := n.engine.Load([]PostConfig{{Command: Command{Connection: connection, Command: c}, At: b.now, Count: 1}}, nil); err != nil {
+	if err := n.qps.Engine.Load([]PostConfig{{Command: Command{Connection: connection, Command: c}, At: b.now, Count: 1}}, nil); err != nil {
 		b.t.Fatal(err)
 	}
-	n.engine.Tick(b.now, &out)
+	n.qps.Engine.Tick(b.now, &out)
 	b.take(0, &out)
 }
 

@@ -118,7 +118,7 @@ func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 	if want := []uint64{0x7000_0000_1000, 0x7000_0000_1000 + 1000, 0x7000_0000_1000 + 2000}; !slices.Equal(addresses, want) {
 		t.Errorf("the sub-requests have addresses %#x, want %#x", addresses, want)
 	}
-	if got := b.nics[1].engine.Word(3); got != 5 {
+	if got := b.nics[1].qps.Engine.Word(3); got != 5 {
 		t.Errorf("the word at address 24 is %d", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestAtomics(t *testing.T) {
 	if want := []uint64{0, 5, 10, 77}; !slices.Equal(found, want) || len(b.done()) != 4 {
 		t.Errorf("found %v, want %v; done %v", found, want, b.done())
 	}
-	if got := b.nics[1].engine.Word(2); got != 77 {
+	if got := b.nics[1].qps.Engine.Word(2); got != 77 {
 		t.Errorf("the word is %d", got)
 	}
 }
@@ -182,7 +182,7 @@ func TestWindowLimitsWrites(t *testing.T) {
 		most int
 	}{"put": {put(0, 20_000), 3}, "get": {get(0, 20_000), 20}} {
 		b := newExchange(t, 1)
-		b.nics[0].senders[0].SetReaction(windowed{cc.NewFixed(testRate), 3500})
+		b.nics[0].qps.Senders[0].SetReaction(windowed{cc.NewFixed(testRate), 3500})
 		b.post(0, c.cmd)
 		b.run(5 * us)
 		if got := len(b.from(0, func(f *frame.Frame) bool { return isData(f) || isReadRequest(f) })); got != c.most {

@@ -139,8 +139,8 @@ func TestEverythingIsDeliveredOnce(t *testing.T) {
 
 func (b *fabricBench) checkSenders(t *rapid.T) {
 	for _, n := range b.nics {
-		for i := range n.senders {
-			r := n.dev.Flows[i]
+		for _, s := range n.qps.Senders {
+			r, _ := n.qps.Flow(s.ID)
 			messages := work.NewMessages(r.Size, n.cfg.Payload)
 			acked, next, high := r.Window()
 			var flying unit.Bytes

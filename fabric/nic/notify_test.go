@@ -26,7 +26,7 @@ func TestDCQCNNotificationPoint(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 10 * gbps
 	b := newBench(t, 2, []FlowConfig{f}, dcqcn)
-	b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+	b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 	b.mark(1, 1)
 	b.run(400 * us)
 	first := b.from(0, isData)[0].Arrival
@@ -85,7 +85,7 @@ func TestDCQCNGapBetweenCNPs(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
 	b := newBench(t, 2, flows, dcqcn, func(c *Config) { c.CC.DCQCN.CNPGap = 20 * us })
 	for i := range flows {
-		b.nics[0].senders[i].SetReaction(cc.NewFixed(10 * gbps))
+		b.nics[0].qps.Senders[i].SetReaction(cc.NewFixed(10 * gbps))
 	}
 	b.mark(1, 1)
 	b.run(400 * us)

@@ -93,7 +93,7 @@ func TestCNPClassification(t *testing.T) {
 			// 20 frames in T: the first period has one more packet, at its start.
 			c.CC.PCN.Period = 20 * f.Initial.Serialise(dataHeader+1000)
 		})
-		b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+		b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 		b.mark(c.marked, 20)
 		b.run(10 * b.nics[1].cfg.CC.PCN.Period)
 		for _, n := range b.noted(1, fabric.Notified)[1:] {
@@ -111,7 +111,7 @@ func TestRecRateIsInTheUnitOfThePacer(t *testing.T) {
 		f := flow(0, Endless)
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, pcn, func(c *Config) { c.Overhead = overhead })
-		b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+		b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 		b.run(1050 * us)
 		var sum uint32
 		periods := b.noted(1, fabric.Notified)[1:]
@@ -130,7 +130,7 @@ func TestRecRateOfASlowFlow(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 50 * unit.MegabitPerSec // a frame every 170 us
 	b := newBench(t, 2, []FlowConfig{f}, pcn)
-	b.nics[0].senders[0].SetReaction(cc.NewFixed(f.Initial))
+	b.nics[0].qps.Senders[0].SetReaction(cc.NewFixed(f.Initial))
 	b.run(2 * unit.Millisecond)
 	cnps := b.noted(1, fabric.Notified)
 	for _, n := range cnps[2:] { // the first frame is longer than the following ones

@@ -13,11 +13,11 @@ import (
 func (n *NIC) receivePFC(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	var pfc frame.PFC
 	if pfc.Parse(f) != nil {
-		n.dev.Discard(now, f, out)
+		n.qps.Discard(now, f, out)
 		return
 	}
 	n.pauses.Receive(now, &pfc, out)
-	n.engine.Pause(now, n.pauses.Set())
+	n.qps.Engine.Pause(now, n.pauses.Set())
 }
 
 // Intake returns the bytes of a class in the receive buffer, and the thresholds: the NIC

@@ -19,9 +19,9 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		f.Arrival = n.occupy(now, f.Len())
 		return
 	}
-	if n.dev.Control.Due(n.pauses.Set()) <= now {
+	if n.qps.Control.Due(n.pauses.Set()) <= now {
 		f := out.Send(0)
-		in := n.dev.Control.Send(now, n.pauses.Set(), f)
+		in := n.qps.Control.Send(now, n.pauses.Set(), f)
 		length := f.Len()
 		f.Arrival = n.occupy(now, length)
 		n.departed(now, in, length, f, out)
@@ -29,7 +29,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	}
 	// Flows and commands alternate.
 	switch {
-	case !n.engine.Ready():
+	case !n.qps.Engine.Ready():
 		n.sendFlow(now, out)
 	case n.flowsLast && n.sendCommand(now, out):
 		n.flowsLast = false
@@ -43,43 +43,38 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 // sendCommand starts the transmission of a packet of the engine and reports whether the
 // shaper admitted one.
 func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
-	end, ok := n.engine.Pick(now, out)
+	end, ok := n.qps.Engine.Pick(now, out)
 	if !ok {
-		if n.sampleAt == unit.Never && n.engine.Changing() {
+		if n.sampleAt == unit.Never && n.qps.Engine.Changing() {
 			n.sampleAt = n.cfg.Sampling.After(now)
 		}
 		return false
 	}
 	f := out.Send(0)
-	in := n.engine.Send(now, end, f, out)
+	in := n.qps.Engine.Send(now, end, f, out)
 	length := f.Len()
 	f.Arrival = n.occupy(now, length)
 	n.departed(now, in, length, f, out)
-	n.engine.Sent(now, end, length, out) // this also offers its next packet
+	n.qps.Engine.Sent(now, end, length, out) // this also offers its next packet
 	return true
 }
 
 // sendFlow starts the transmission of a flow's packet and reports whether one was ready.
 func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	for {
-		i, ok := n.dev.Turns.Pick(now, n.pauses.Set())
-		if !ok {
-			return false
-		}
-		if r := n.dev.Flows[i]; r.Pending() {
-			f := out.Send(0)
-			length := r.Send(now, f, out)
-			f.Arrival = n.occupy(now, length)
-			n.departed(now, unit.Never, length, f, out)
-			return true
-		}
+	r, ok := n.qps.PickFlow(now, n.pauses.Set())
+	if ok {
+		f := out.Send(0)
+		length := r.Send(now, f, out)
+		f.Arrival = n.occupy(now, length)
+		n.departed(now, unit.Never, length, f, out)
 	}
+	return ok
 }
 
 // departed counts and notes the start of a frame's transmission. in is the arrival of the
 // packet that the frame answers, Never if it answers none.
 func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
-	prio := n.dev.ClassOf(f)
+	prio := n.qps.ClassOf(f)
 	n.stats.Priorities[prio].TxPackets++
 	n.stats.Priorities[prio].TxBytes += uint64(length)
 	if fabric.Follows(f.Trace) {
@@ -106,7 +101,7 @@ func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never
 	}
-	due := min(n.intake.PFCDue(), n.dev.Control.Due(n.pauses.Set()))
-	due = min(due, n.dev.Turns.Due(n.pauses.Set()))
-	return max(min(due, n.engine.Due()), n.freeAt)
+	due := min(n.intake.PFCDue(), n.qps.Control.Due(n.pauses.Set()))
+	due = min(due, n.qps.Turns.Due(n.pauses.Set()))
+	return max(min(due, n.qps.Engine.Due()), n.freeAt)
 }

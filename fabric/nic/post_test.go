@@ -41,11 +41,11 @@ func TestInvalidCommandsAreRejected(t *testing.T) {
 		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1, After: work.Trigger{Counter: 7, Threshold: 1}}},
 		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1 << 40}},
 	} {
-		if at.nics[0].engine.Check(&c) == nil {
+		if at.nics[0].qps.Engine.Check(&c) == nil {
 			t.Errorf("command %d is accepted: %+v", i, c)
 		}
 	}
-	if valid := (Command{Command: get(0, 100)}); at.nics[0].engine.Check(&valid) != nil || at.nics[1].engine.Check(&valid) == nil {
+	if valid := (Command{Command: get(0, 100)}); at.nics[0].qps.Engine.Check(&valid) != nil || at.nics[1].qps.Engine.Check(&valid) == nil {
 		t.Error("a command is accepted at its target, or refused at its initiator")
 	}
 	work := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(work.Get), Size: 100}}}
@@ -174,7 +174,7 @@ func TestListProcessing(t *testing.T) {
 	}
 	var out fabric.Out
 	for id, verb := range []work.TargetVerb{work.Search, work.Append, work.Search} {
-		b.nics[1].engine.PostTarget(b.now, work.Target{ID: uint32(id), Verb: verb}, &out)
+		b.nics[1].qps.Engine.PostTarget(b.now, work.Target{ID: uint32(id), Verb: verb}, &out)
 	}
 	var found []bool
 	for _, n := range out.Notes {

@@ -178,7 +178,7 @@ func TestWindow(t *testing.T) {
 		want   unit.Bytes
 	}{{4500, 4000}, {4000, 4000}, {10, 1000}} {
 		b := newBench(t, 2, []FlowConfig{flow(0, 50_000)})
-		b.nics[0].senders[0].SetReaction(windowed{cc.NewFixed(testRate), c.window})
+		b.nics[0].qps.Senders[0].SetReaction(windowed{cc.NewFixed(testRate), c.window})
 		b.run(3 * us)
 		if got := b.nics[0].Stats().Senders[0].InFlightBytes; got != c.want {
 			t.Errorf("window of %d: %d in flight, want %d", c.window, got, c.want)
@@ -205,7 +205,7 @@ func (s *stepping) Tick(now unit.Time)      { s.rate, s.next = s.rate/2, now+10*
 // complete.
 func TestReactionPointTimers(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
-	b.nics[0].senders[0].SetReaction(&stepping{rate: testRate, next: 5 * us})
+	b.nics[0].qps.Senders[0].SetReaction(&stepping{rate: testRate, next: 5 * us})
 	b.run(unit.Millisecond)
 	var at []unit.Time
 	for _, n := range b.noted(0, fabric.RateChanged) {

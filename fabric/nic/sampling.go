@@ -14,12 +14,12 @@ func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 		out.Note(fabric.Note{Event: fabric.NewPortSampled(unit.Bytes(n.stats.TxBytes-n.sampledTx), 0), At: now, Flow: fabric.NoFlow})
 		n.sampledTx = n.stats.TxBytes
 	}
-	for i := range n.senders {
-		n.senders[i].Sample(now, out)
+	for i := range n.qps.Senders {
+		n.qps.Senders[i].Sample(now, out)
 	}
-	n.dev.SampleCredit(now, out)
-	n.engine.Sample(now, out)
-	if n.engine.Changing() {
+	n.qps.SampleCredit(now, out)
+	n.qps.Engine.Sample(now, out)
+	if n.qps.Engine.Changing() {
 		n.sampleAt = n.cfg.Sampling.After(now + 1)
 	}
 }

@@ -49,21 +49,21 @@ type PriorityStats struct {
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
-	snapshot.Losses, snapshot.Stats = n.cable.Losses(), n.dev.Control.Stats
+	snapshot.Losses, snapshot.Stats = n.cable.Losses(), n.qps.Control.Stats
 	snapshot.IntakePeak, snapshot.Translation = n.intake.Peak(), n.intake.Translations()
 	for class := range fabric.Priority(fabric.Priorities) {
 		p := &snapshot.Priorities[class]
 		p.IntakeStats, p.PauseStats, p.Held = n.intake.Stats(class), n.pauses.Stats(class), n.pauses.Has(class)
 		snapshot.IntakeDrops += p.RxDiscards
 	}
-	snapshot.Senders, snapshot.Receivers = make([]qp.SenderStats, len(n.senders)), make([]qp.ReceiverStats, len(n.receivers))
-	for i := range n.senders {
-		snapshot.Senders[i] = n.senders[i].Stats()
+	snapshot.Senders, snapshot.Receivers = make([]qp.SenderStats, len(n.qps.Senders)), make([]qp.ReceiverStats, len(n.qps.Receivers))
+	for i := range n.qps.Senders {
+		snapshot.Senders[i] = n.qps.Senders[i].Stats()
 	}
-	for i := range n.receivers {
-		snapshot.Receivers[i] = n.receivers[i].Stats()
+	for i := range n.qps.Receivers {
+		snapshot.Receivers[i] = n.qps.Receivers[i].Stats()
 	}
-	snapshot.Engine = n.engine.Stats(n.now)
+	snapshot.Engine = n.qps.Engine.Stats(n.now)
 	return snapshot
 }
 

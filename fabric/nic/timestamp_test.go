@@ -26,7 +26,7 @@ func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *f
 	t.Helper()
 	b := newBench(t, 2, []FlowConfig{flow(0, size)}, append(change, func(c *Config) { c.RTT = form })...)
 	s := &sampler{Fixed: cc.NewFixed(testRate)}
-	b.nics[0].senders[0].SetReaction(s)
+	b.nics[0].qps.Senders[0].SetReaction(s)
 	b.tap = tap
 	b.run(unit.Millisecond)
 	return b, s.rtts

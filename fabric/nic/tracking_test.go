@@ -89,7 +89,7 @@ func TestDuplicatesHaveNoEffect(t *testing.T) {
 	if len(acks) < 2 || acks[0].Original() != 0 || acks[len(acks)-1].Original() != 0 {
 		t.Errorf("%d answers to the atomic, the last found %d", len(acks), acks[len(acks)-1].Original())
 	}
-	if got := b.nics[1].engine.Word(0); got != 5 {
+	if got := b.nics[1].qps.Engine.Word(0); got != 5 {
 		t.Errorf("the word is %d, want one addition of 5", got)
 	}
 	if b.delivered(1) != 500 || b.delivered(0) != 500 || len(b.done()) != 3 {
@@ -217,7 +217,7 @@ func TestEveryCommandExecutesOnce(t *testing.T) {
 			if got := b.delivered(host); got != want[host] {
 				r.Fatalf("host %d got %v, want %v", host, got, want[host])
 			}
-			words += b.nics[host].engine.Word(0)
+			words += b.nics[host].qps.Engine.Word(0)
 			if s := b.nics[host].Stats(); s.Malformed != 0 || s.Engine.OpenResponses != 0 || s.Engine.RetryBuffer != 0 {
 				r.Fatalf("host %d: %+v", host, s.Engine)
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/qp"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -114,4 +116,46 @@ func validateFlow(f *FlowConfig, host int) error {
 		want(f.DSCP < 64, "DSCP %d, want 0 to 63", f.DSCP),
 		want(f.Start >= 0, "start %v, want 0 or more", f.Start),
 	)
+}
+
+// validateEngine returns all faults of the connections and the engine, or nil.
+func (c *Config) validateEngine() error {
+	if len(c.Connections) == 0 {
+		return want(len(c.Posts) == 0, "%d series of commands without a connection", len(c.Posts))
+	}
+	e := &c.Engine
+	errs := []error{
+		want(e.CommandSlots > 0 && e.FlowSlots > 0, "command queue of %d and flow queue of %d commands, want at least 1", e.CommandSlots, e.FlowSlots),
+		want(0 < e.FlowQueues && e.FlowQueues <= qp.MaxUnacked, "%d flow queues, want 1 to %d", e.FlowQueues, qp.MaxUnacked),
+		want(e.Units > 0 && e.ResponseUnits > 0, "%d request units and %d response units, want at least 1", e.Units, e.ResponseUnits),
+		want(0 < e.GetLimit && e.GetLimit <= qp.MaxOutstanding && 0 < e.PutLimit && e.PutLimit <= qp.MaxOutstanding,
+			"GET limit %d and PUT limit %d in packets, want 1 to %d", e.GetLimit, e.PutLimit, qp.MaxOutstanding),
+		want(0 <= e.SubRequest && e.SubRequest <= qp.MaxSubRequest, "sub-request size %v, want 0 to %v", e.SubRequest, qp.MaxSubRequest),
+		want(e.Length.Header >= 0 && e.Retries >= 0 && e.Counters >= 0, "RspPktLen header %v, retries %d and counters %d, want 0 or more", e.Length.Header, e.Retries, e.Counters),
+		want(0 < e.Length.Scale && e.Length.Scale <= work.MaxScale && 0 <= e.Length.Shift && e.Length.Shift <= work.MaxShift,
+			"RspPktLen scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, work.MaxScale, work.MaxShift),
+	}
+	for _, k := range e.Classes {
+		errs = append(errs, want(k.Class < fabric.Priorities && k.DSCP < 64 && c.DSCP[k.DSCP] == k.Class,
+			"class %d: DSCP %d does not map to this class", k.Class, k.DSCP))
+	}
+	for _, k := range c.Connections {
+		errs = append(errs, c.validateConnection(&k))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s := c.shaper()
+	return s.Validate(c.longestPacket(), c.longestResponse())
+}
+
+func (c *Config) validateConnection(k *ConnectionConfig) error {
+	f := FlowConfig{ID: k.ID, From: k.From, To: k.To, Size: 1}
+	if err := validateFlow(&f, c.Host); err != nil {
+		return fmt.Errorf("connection %d: %w", k.ID, err)
+	}
+	return errors.Join(
+		want(c.Engine.ClassIndex(k.Class) >= 0, "connection %d: class %d is not a shaping class", k.ID, k.Class),
+		want(0 < k.Payload && k.Payload <= c.Payload && k.Payload%4 == 0,
+			"connection %d: payload %v, want a multiple of 4 bytes up to %v", k.ID, k.Payload, c.Payload))
 }

@@ -115,28 +115,32 @@ type Device struct {
 	// Accounts is the credit of this host, Grantor grants credit to others (UET).
 	Accounts uet.Accounts
 	Grantor  uet.Grantor
-	// Flows and Responders are the queue pairs of flows by the indices of their senders and
-	// receivers; nil for ends of connections.
-	Flows      []*Requester
-	Responders []*Responder
-	chosen     choices
-	back       frame.Packet // the current control packet, see PacketBack
+	// backlog returns the backlog of a sender as accounts of credit count it, offer lets it
+	// offer its next packet.
+	backlog func(i int) unit.Bytes
+	offer   func(i int)
+	chosen  choices
+	back    frame.Packet // the current control packet, see PacketBack
 }
 
-// NewDevice returns a device without queue pairs. mirror swaps the UDP ports in control
-// packets.
-func NewDevice(s *Settings, count *EventCounters, queue control.Config, mirror bool) *Device {
+// Owner is what a Sender sends for.
+type Owner interface {
+	// Offer offers the next packet to the scheduler, if the window has room for it.
+	Offer()
+}
+
+// init makes d a device without queue pairs. mirror swaps the UDP ports in control packets.
+func (d *Device) init(s *Settings, count *EventCounters, queue control.Config, mirror bool) {
 	if s.CC.Credit.MTU == 0 {
 		s.CC.Credit.MTU = s.Payload + uetHeaders + s.Overhead
 	}
-	d := &Device{
+	*d = Device{
 		Settings: s, EventCounters: count, Timers: NewTimers(0, 0), Turns: shaper.NewTurns(0),
 		Control: control.NewQueue(queue), CNPs: notify.NewPort(&s.CC), back: s.PacketTo(s.Host, 0),
 		Grantor: uet.NewGrantor(&s.CC.Credit, s.Rate),
 	}
-	d.Accounts = uet.NewAccounts(&s.CC.Credit, s.Rate, func(i int) unit.Bytes { return d.Flows[i].backlog() })
+	d.Accounts = uet.NewAccounts(&s.CC.Credit, s.Rate, func(i int) unit.Bytes { return d.backlog(i) })
 	d.back.Mirrored = mirror
-	return d
 }
 
 // Discard counts and notes a discarded frame that is malformed or unexpected.

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -104,39 +105,6 @@ func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
 // Ready reports whether the engine has units, so that it can serve connections.
 func (e *Engine) Ready() bool { return len(e.units) > 0 }
 
-// Add adds this host's end of a connection. Its sender and receiver have the given indices.
-func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Receiver, error) {
-	base := connection{
-		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), unit: -1,
-		cutter: e.cutter(cfg.Payload),
-	}
-	flow := fabric.Flow{ID: cfg.ID, From: cfg.From, To: cfg.To, Source: cfg.Source, DSCP: e.Classes[base.class].DSCP, Baseline: cfg.Baseline}
-	back := flow
-	back.From, back.To = flow.To, flow.From
-	e.index.Add(cfg.ID, base.place)
-	if cfg.From == e.Host {
-		c := newInitiator(base)
-		e.ends, e.initiators = append(e.ends, c), append(e.initiators, c)
-		e.timers.Grow(len(e.initiators))
-		c.receiver.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
-		c.receiver.ForResponses()
-		return &c.sender, &c.receiver, c.sender.open(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
-	}
-	t := newTarget(base)
-	e.ends = append(e.ends, t)
-	t.responder.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
-	return &t.sender, &t.responder.Receiver, t.sender.open(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
-}
-
-// open makes s the sender of an end of a connection to the peer's queue pair.
-func (s *Sender) open(d *Device, flow fabric.Flow, index int, owner Owner, peer uint32) error {
-	if err := s.Init(d, flow, index, owner); err != nil {
-		return err
-	}
-	s.started, s.live.packet.BTH.DestQP = true, peer
-	return nil
-}
-
 // ClassIndex returns the index of a shaping class, or -1 if there is none.
 func (e *EngineConfig) ClassIndex(class fabric.Priority) int {
 	for i := range e.Classes {
@@ -147,43 +115,52 @@ func (e *EngineConfig) ClassIndex(class fabric.Priority) int {
 	return -1
 }
 
-// Sender returns the sender of this host's end of a connection, and whether that is the
-// initiator. It returns nil if there is no such connection.
-func (e *Engine) Sender(id fabric.FlowID) (s *Sender, initiator bool) {
-	k, ok := e.index.Find(id)
-	if !ok {
-		return nil, false
-	}
-	c := e.ends[k].core()
-	return &c.sender, c.From == e.Host
+// scheduled is a PostConfig in progress.
+type scheduled struct {
+	PostConfig
+	next int // number of commands posted
 }
 
-// Receive passes a packet to the end of its connection. It returns false if this host has
-// none. It discards packets from hosts other than the peer, and packets for the other end.
-func (e *Engine) Receive(now unit.Time, id fabric.FlowID, toInitiator bool, f *frame.Frame, out *fabric.Out) bool {
-	k, ok := e.index.Find(id)
-	if !ok {
-		return false
+func (s *scheduled) due() unit.Time {
+	if s.next == s.Count {
+		return unit.Never
 	}
-	c := e.ends[k].core()
-	if f.DstIP() != frame.HostIP(e.Host) || f.SrcIP() != c.sender.live.packet.Dst || toInitiator != (c.From == e.Host) {
-		e.Discard(now, f, out)
-	} else {
-		e.ends[k].receive(now, f, out)
-	}
-	return true
+	return s.At + unit.Time(s.next)*s.Every
 }
 
-// Next returns the instant of the next Tick, Never if there is none.
-func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.postAt) }
+// shaperSample is the state of the shaper at the latest sample.
+type shaperSample struct {
+	out, in unit.Bytes // tokens
+	stall   shaper.Stall
+}
 
-// Tick handles due retry timers and the host's schedule.
-func (e *Engine) Tick(now unit.Time, out *fabric.Out) {
-	for e.Next() <= now {
-		if i, at := e.timers.First(); at <= e.postAt {
-			e.initiators[i].overdue(now, out)
-		} else {
-			e.postDue(now, out)
-		}
+// mcu is one unit: the index of the end that it serves, -1 for none.
+type mcu struct {
+	end int
+}
+
+func newUnits(initiator, response int) []mcu {
+	units := make([]mcu, initiator+response)
+	for i := range units {
+		units[i].end = -1
+	}
+	return units
+}
+
+// pool is the units of one kind, and the queue of ends that wait for one.
+type pool struct {
+	first, end int // units first to end-1
+	waiting    ring.Ring[int32]
+}
+
+const (
+	requestPool = iota
+	responsePool
+)
+
+func newPools(e *Engine) [2]pool {
+	return [2]pool{
+		requestPool:  {first: 0, end: e.Units},
+		responsePool: {first: e.Units, end: e.Units + e.ResponseUnits},
 	}
 }

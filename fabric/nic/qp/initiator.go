@@ -3,6 +3,7 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -232,4 +233,78 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	}
 	out.Note(note)
 	return unit.Never
+}
+
+// offer offers the next request to the shaper. It reports whether the initiator is idle: no commands are queued and no requests outstanding.
+func (c *initiator) offer() (idle bool) {
+	e := c.engine
+	if c.unit < 0 {
+		return false
+	}
+	verb, part, ok := c.nextPart()
+	if ok && !c.windowAdmits(verb, part) {
+		e.shaper.Withdraw(c.unit)
+		return false
+	}
+	if !ok {
+		e.shaper.Withdraw(c.unit)
+		return c.sent.Len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
+	}
+	e.shaper.Offer(c.unit, shaper.Packet{
+		Leaf: 2 * c.class, Out: c.requestLength(verb, part), In: part.Response,
+		At: c.sender.Ready(), Rank: c.rank(),
+	})
+	return false
+}
+
+// windowAdmits reports whether the window of the reaction point has room for the data of a
+// request. A connection with nothing in flight, and retransmissions, are always admitted.
+func (c *initiator) windowAdmits(verb work.Verb, part work.Part) bool {
+	return c.resend > 0 || !carries(verb) || c.sender.Admits(part.Bytes)
+}
+
+// rank returns the figure by which the policy orders initiators: the waiting bytes, the
+// rank of the command, or minus the outstanding requests.
+func (c *initiator) rank() int64 {
+	switch c.engine.Policy {
+	case shaper.ByLoad:
+		return int64(c.backlog)
+	case shaper.ByPriority:
+		if c.cutting < c.endOp() {
+			return c.op(c.cutting).Rank
+		}
+	case shaper.Availability:
+		return -int64(c.active)
+	case shaper.RoundRobin:
+	}
+	return 0
+}
+
+// release frees the flow queue of an idle initiator.
+func (c *initiator) release() {
+	e := c.engine
+	if c.queue >= 0 {
+		e.flows.Release(c.queue)
+		c.queue = -1
+		e.changed = true
+	}
+}
+
+// head returns the trace ID of the command whose request is next.
+func (c *initiator) head() uint64 {
+	op := c.cutting
+	if c.resend > 0 {
+		op = c.firstToResend().op
+	}
+	return Trace(c.ID, int64(c.op(op).ID))
+}
+
+// requestLength returns the length of a request packet, as frame.Len counts it.
+func (c *initiator) requestLength(verb work.Verb, part work.Part) unit.Bytes {
+	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
+	if carries(verb) {
+		p.Payload = padded(part.Bytes)
+		p.Timestamped = c.sender.Packet().Timestamped
+	}
+	return p.Len()
 }

@@ -9,42 +9,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Command is a command and its connection.
-type Command struct {
-	Connection fabric.FlowID
-	work.Command
-}
-
-// PostConfig is a series of commands that the application posts: Count commands with
-// ascending IDs from ID on, the first at At, one each Every. If the command queue is full,
-// the command is posted when there is room.
-type PostConfig struct {
-	Command
-	At, Every unit.Time
-	Count     int
-}
-
-// TargetConfig is a series of Count target commands that the application posts at At,
-// with ascending IDs from ID on.
-type TargetConfig struct {
-	work.Target
-	At    unit.Time
-	Count int
-}
-
-// scheduled is a PostConfig in progress.
-type scheduled struct {
-	PostConfig
-	next int // number of commands posted
-}
-
-func (s *scheduled) due() unit.Time {
-	if s.next == s.Count {
-		return unit.Never
-	}
-	return s.At + unit.Time(s.next)*s.Every
-}
-
 // Load adds series of commands to the schedule of the host.
 func (e *Engine) Load(posts []PostConfig, appends []TargetConfig) error {
 	e.coming = append(e.coming, appends...)

@@ -99,7 +99,7 @@ func (s *Sender) SwitchScheme(now unit.Time, out *fabric.Out) {
 	}
 	a, err := cc.TakeOver(now, name, s.CC, s.pathTo(s.To), s.Initial, present)
 	if err != nil {
-		return // unreachable: Choose has validated the scheme
+		return // unreachable: choose has validated the scheme
 	}
 	s.SetReaction(a)
 	s.scheme, s.live.mode, s.live.moved = name, s.ModeOf(&s.Flow), true

@@ -76,9 +76,13 @@ func (r *Requester) Pending() bool {
 	if !r.unsent() || r.next-r.acked >= MaxUnacked {
 		return false
 	}
-	room := r.room()
-	return (room >= r.messages.Payload || r.messages.Piece(r.next).Bytes <= room) &&
-		r.credit.MaySend()
+	if window := r.live.cc.Window(); window != cc.NoWindow && r.inFlight != 0 {
+		room := window - r.inFlight
+		if room < r.messages.Payload && r.messages.Piece(r.next).Bytes > room {
+			return false
+		}
+	}
+	return r.credit.MaySend()
 }
 
 // unsent reports whether the flow has packets to send.

@@ -16,7 +16,8 @@ import (
 func requester(t *testing.T) *Requester {
 	t.Helper()
 	s := &Settings{Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Scheme: "pfc", CC: cc.Default()}
-	d := NewDevice(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
+	d := &Device{}
+	d.init(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
 	d.Turns.Grow(1)
 	r := &Requester{}
 	if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: work.Endless}, 0); err != nil {

@@ -25,9 +25,9 @@ func (c *choices) of(here, from, to int) (string, bool) {
 	return name, ok
 }
 
-// Choose records the choice of a scheme for pairs of hosts. It reports whether the scheme
+// choose records the choice of a scheme for pairs of hosts. It reports whether the scheme
 // is valid and can be switched to.
-func (d *Device) Choose(c *fabric.Change) bool {
+func (d *Device) choose(c *fabric.Change) bool {
 	scheme, err := cc.Find(c.Name)
 	own, _ := cc.Find(d.Scheme)
 	if err != nil || scheme.Static != "" || own.Static != "" || d.CC.Validate(c.Name) != nil {
@@ -65,7 +65,7 @@ func (d *Device) ModeOf(flow *fabric.Flow) cc.Notification {
 	if name == d.Scheme {
 		return d.Notification
 	}
-	scheme, _ := cc.Find(name) // Choose has validated the name
+	scheme, _ := cc.Find(name) // choose has validated the name
 	return scheme.Notification
 }
 

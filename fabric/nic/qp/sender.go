@@ -1,8 +1,6 @@
 package qp
 
 import (
-	"math"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -27,12 +25,6 @@ type Sender struct {
 	sampled       unit.Bytes // bytes on the link up to the last sample
 	inFlight      unit.Bytes // payload
 	live          *live
-}
-
-// Owner is what a Sender sends for.
-type Owner interface {
-	// Offer offers the next packet to the scheduler, if the window has room for it.
-	Offer()
 }
 
 // live is the part of a sender's state that it needs until it is done. It is nil from
@@ -105,17 +97,11 @@ func (s *Sender) Packet() *frame.Packet { return &s.live.packet }
 // Ready returns the first instant at which the pacer allows a packet.
 func (s *Sender) Ready() unit.Time { return s.pacer.next() }
 
-// Admits reports whether the window has room for payload.
-func (s *Sender) Admits(payload unit.Bytes) bool { return payload <= s.room() }
-
-// room returns the payload that the window has room for. It always has room if nothing is in
+// Admits reports whether the window has room for payload. It always has room if nothing is in
 // flight.
-func (s *Sender) room() unit.Bytes {
+func (s *Sender) Admits(payload unit.Bytes) bool {
 	window := s.live.cc.Window()
-	if window == cc.NoWindow || s.inFlight == 0 {
-		return math.MaxInt64
-	}
-	return window - s.inFlight
+	return window == cc.NoWindow || s.inFlight == 0 || s.inFlight+payload <= window
 }
 
 // Telemetry adds the request for telemetry to a data packet.

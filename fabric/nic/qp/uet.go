@@ -47,7 +47,7 @@ func (r *Requester) nearestUET(psn uint32) int64 { return r.acked + int64(int32(
 // granted adds credit received from the wire to the account.
 func (r *Requester) granted(now unit.Time, width credit.Counter, wire uint32, out *fabric.Out) {
 	for _, i := range r.credit.Receive(now, width, wire, out) {
-		r.Flows[i].Offer()
+		r.offer(i)
 	}
 }
 
@@ -176,55 +176,4 @@ func (r *Responder) BuildControl(c *control.Packet, f *frame.Frame) {
 	}
 	u.Header = *r.packetBack()
 	buildUETControl(&u, c, f)
-}
-
-// TickCredit grants and requests the credit that is due at now. It reports whether the
-// device granted any.
-func (d *Device) TickCredit(now unit.Time, out *fabric.Out) (granted bool) {
-	for d.Grantor.Next() <= now {
-		if g, ok := d.Grantor.Tick(now); ok {
-			d.grant(now, g, out)
-			granted = true
-		}
-	}
-	for d.Accounts.Next() <= now {
-		r := d.Accounts.Tick(now)
-		d.Control.Put(now, &control.Packet{
-			Kind: control.CreditRequest, From: d.Flows[r.Senders()[0]], Credit: r.Credit,
-			Trace: out.Stamp(d.inNeed(r.Account)), In: now,
-		}, out)
-	}
-	return granted
-}
-
-// grant sends a grant of credit.
-func (d *Device) grant(now unit.Time, g uet.Grant, out *fabric.Out) {
-	r := d.Responders[g.Receiver()]
-	d.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: g.Credit, Trace: g.Trace(), In: now}, out)
-	if out.Wants(g.Trace()) {
-		out.Note(fabric.Note{
-			Event: fabric.NewCreditGranted(g.Quanta, g.Coefficient()), At: now,
-			Flow: r.ID, Priority: d.ControlClass(), Trace: g.Trace(),
-		})
-	}
-}
-
-// inNeed returns the trace of the next message to send on an account, 0 if none waits.
-func (d *Device) inNeed(a *uet.Account) uint64 {
-	for _, i := range a.Senders() {
-		if r := d.Flows[i]; r.unsent() {
-			return Trace(r.ID, r.messages.Piece(r.next).Message)
-		}
-	}
-	return 0
-}
-
-// SampleCredit notes the credit granted to each peer since the last sample.
-func (d *Device) SampleCredit(now unit.Time, out *fabric.Out) {
-	for peer, s := range d.Grantor.Samples() {
-		out.Note(fabric.Note{
-			Event: fabric.NewCreditSampled(unit.Bytes(s.Quanta)*credit.Quantum, s.Indicated), At: now,
-			Flow: d.Responders[peer.Receiver()].ID, Priority: d.ControlClass(),
-		})
-	}
 }

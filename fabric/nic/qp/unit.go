@@ -3,46 +3,13 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
-	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // The assignment of units (MCU) to connections. A unit serves one end of a connection,
 // that is one flow queue or one queue of responses, until that is empty. Then it serves
 // the next end that waits for a unit.
-
-// mcu is one unit: the index of the end that it serves, -1 for none.
-type mcu struct {
-	end int
-}
-
-func newUnits(initiator, response int) []mcu {
-	units := make([]mcu, initiator+response)
-	for i := range units {
-		units[i].end = -1
-	}
-	return units
-}
-
-// pool is the units of one kind, and the queue of ends that wait for one.
-type pool struct {
-	first, end int // units first to end-1
-	waiting    ring.Ring[int32]
-}
-
-const (
-	requestPool = iota
-	responsePool
-)
-
-func newPools(e *Engine) [2]pool {
-	return [2]pool{
-		requestPool:  {first: 0, end: e.Units},
-		responsePool: {first: e.Units, end: e.Units + e.ResponseUnits},
-	}
-}
 
 // connection returns the connection of end k.
 func (e *Engine) connection(k int) *connection { return e.ends[k].core() }
@@ -98,76 +65,11 @@ func (e *Engine) offer(k int) {
 	}
 }
 
-// offer offers the next request to the shaper. It reports whether the initiator is idle: no commands are queued and no requests outstanding.
-func (c *initiator) offer() (idle bool) {
-	e := c.engine
-	if c.unit < 0 {
-		return false
-	}
-	verb, part, ok := c.nextPart()
-	if ok && !c.windowAdmits(verb, part) {
-		e.shaper.Withdraw(c.unit)
-		return false
-	}
-	if !ok {
-		e.shaper.Withdraw(c.unit)
-		return c.sent.Len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
-	}
-	e.shaper.Offer(c.unit, shaper.Packet{
-		Leaf: 2 * c.class, Out: c.requestLength(verb, part), In: part.Response,
-		At: c.sender.Ready(), Rank: c.rank(),
-	})
-	return false
-}
-
-// windowAdmits reports whether the window of the reaction point has room for the data of a
-// request. A connection with nothing in flight, and retransmissions, are always admitted.
-func (c *initiator) windowAdmits(verb work.Verb, part work.Part) bool {
-	return c.resend > 0 || !carries(verb) || c.sender.Admits(part.Bytes)
-}
-
 // carries reports whether the requests of a verb carry its data.
 func carries(v work.Verb) bool { return v == work.Put || v == work.Send }
 
-// requestLength returns the length of a request packet, as frame.Len counts it.
-func (c *initiator) requestLength(verb work.Verb, part work.Part) unit.Bytes {
-	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
-	if carries(verb) {
-		p.Payload = padded(part.Bytes)
-		p.Timestamped = c.sender.Packet().Timestamped
-	}
-	return p.Len()
-}
-
 // padded returns the length of a payload with its pad, in bytes.
 func padded(n unit.Bytes) uint32 { return uint32(n) + uint32(frame.PadCount(uint32(n))) }
-
-// rank returns the figure by which the policy orders initiators: the waiting bytes, the
-// rank of the command, or minus the outstanding requests.
-func (c *initiator) rank() int64 {
-	switch c.engine.Policy {
-	case shaper.ByLoad:
-		return int64(c.backlog)
-	case shaper.ByPriority:
-		if c.cutting < c.endOp() {
-			return c.op(c.cutting).Rank
-		}
-	case shaper.Availability:
-		return -int64(c.active)
-	case shaper.RoundRobin:
-	}
-	return 0
-}
-
-// release frees the flow queue of an idle initiator.
-func (c *initiator) release() {
-	e := c.engine
-	if c.queue >= 0 {
-		e.flows.Release(c.queue)
-		c.queue = -1
-		e.changed = true
-	}
-}
 
 // Due returns the earliest instant at which Pick may return an end, as far as known.
 func (e *Engine) Due() unit.Time {
@@ -202,15 +104,6 @@ func (e *Engine) Sent(now unit.Time, place int, length unit.Bytes, out *fabric.O
 
 // Pause sets the traffic classes that the link partner has paused, one bit per class.
 func (e *Engine) Pause(now unit.Time, classes uint8) { e.shaper.Pause(now, classes) }
-
-// head returns the trace ID of the command whose request is next.
-func (c *initiator) head() uint64 {
-	op := c.cutting
-	if c.resend > 0 {
-		op = c.firstToResend().op
-	}
-	return Trace(c.ID, int64(c.op(op).ID))
-}
 
 // noteTokens notes the units whose requests ask for more than the IN tokens allow.
 func (e *Engine) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {

@@ -1,0 +1,81 @@
+package qp
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Add adds this host's end of a connection. Its sender and receiver have the given indices.
+func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Receiver, error) {
+	base := connection{
+		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), unit: -1,
+		cutter: e.cutter(cfg.Payload),
+	}
+	flow := fabric.Flow{ID: cfg.ID, From: cfg.From, To: cfg.To, Source: cfg.Source, DSCP: e.Classes[base.class].DSCP, Baseline: cfg.Baseline}
+	back := flow
+	back.From, back.To = flow.To, flow.From
+	e.index.Add(cfg.ID, base.place)
+	if cfg.From == e.Host {
+		c := newInitiator(base)
+		e.ends, e.initiators = append(e.ends, c), append(e.initiators, c)
+		e.timers.Grow(len(e.initiators))
+		c.receiver.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
+		c.receiver.ForResponses()
+		return &c.sender, &c.receiver, c.sender.open(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
+	}
+	t := newTarget(base)
+	e.ends = append(e.ends, t)
+	t.responder.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
+	return &t.sender, &t.responder.Receiver, t.sender.open(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
+}
+
+// open makes s the sender of an end of a connection to the peer's queue pair.
+func (s *Sender) open(d *Device, flow fabric.Flow, index int, owner Owner, peer uint32) error {
+	if err := s.Init(d, flow, index, owner); err != nil {
+		return err
+	}
+	s.started, s.live.packet.BTH.DestQP = true, peer
+	return nil
+}
+
+// Sender returns the sender of this host's end of a connection, and whether that is the
+// initiator. It returns nil if there is no such connection.
+func (e *Engine) Sender(id fabric.FlowID) (s *Sender, initiator bool) {
+	k, ok := e.index.Find(id)
+	if !ok {
+		return nil, false
+	}
+	c := e.ends[k].core()
+	return &c.sender, c.From == e.Host
+}
+
+// Receive passes a packet to the end of its connection. It returns false if this host has
+// none. It discards packets from hosts other than the peer, and packets for the other end.
+func (e *Engine) Receive(now unit.Time, id fabric.FlowID, toInitiator bool, f *frame.Frame, out *fabric.Out) bool {
+	k, ok := e.index.Find(id)
+	if !ok {
+		return false
+	}
+	c := e.ends[k].core()
+	if f.DstIP() != frame.HostIP(e.Host) || f.SrcIP() != c.sender.live.packet.Dst || toInitiator != (c.From == e.Host) {
+		e.Discard(now, f, out)
+	} else {
+		e.ends[k].receive(now, f, out)
+	}
+	return true
+}
+
+// Next returns the instant of the next Tick, Never if there is none.
+func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.postAt) }
+
+// Tick handles due retry timers and the host's schedule.
+func (e *Engine) Tick(now unit.Time, out *fabric.Out) {
+	for e.Next() <= now {
+		if i, at := e.timers.First(); at <= e.postAt {
+			e.initiators[i].overdue(now, out)
+		} else {
+			e.postDue(now, out)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package qp
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Table holds the queue pairs of a NIC. It passes packets to them, and lets their timers
+// fire.
+type Table struct {
+	Device
+	// Engine has the ends of connections.
+	Engine *Engine
+	// Senders and Receivers are those of flows and of ends of connections.
+	Senders    []*Sender
+	Receivers  []*Receiver
+	Responders []*Responder // by receiver; nil for ends of connections
+	flows      []*Requester // by sender; nil for ends of connections
+	sending    Index        // by flow: index of its sender
+	receiving  Index        // by flow: index of its receiver
+}
+
+// Init makes t a table without queue pairs, see Device.init.
+func (t *Table) Init(s *Settings, count *EventCounters, queue control.Config, mirror bool) {
+	t.Device.init(s, count, queue, mirror)
+	t.backlog = func(i int) unit.Bytes { return t.flows[i].backlog() }
+	t.offer = func(i int) { t.flows[i].Offer() }
+}
+
+// AddFlows adds the queue pairs of flows that start or end here.
+func (t *Table) AddFlows(flows []fabric.Flow) error {
+	from := 0
+	for i := range flows {
+		if flows[i].To != t.Host {
+			from++
+		}
+	}
+	senders, receivers := make([]Requester, 0, from), make([]Responder, 0, len(flows)-from)
+	t.grow(cap(senders), cap(receivers))
+	for _, f := range flows {
+		if f.To == t.Host {
+			receivers = append(receivers, Responder{})
+			r := &receivers[len(receivers)-1]
+			r.Init(&t.Device, f, len(t.Receivers), frame.SenderQP(uint32(f.ID)))
+			t.receiving.Add(f.ID, len(t.Receivers))
+			t.Receivers, t.Responders = append(t.Receivers, &r.Receiver), append(t.Responders, r)
+			continue
+		}
+		senders = append(senders, Requester{})
+		r := &senders[len(senders)-1]
+		if err := r.Init(&t.Device, f, len(t.Senders)); err != nil {
+			return err
+		}
+		t.sending.Add(f.ID, len(t.Senders))
+		t.Senders, t.flows = append(t.Senders, &r.Sender), append(t.flows, r)
+	}
+	return nil
+}
+
+// Connect adds this host's ends of connections.
+func (t *Table) Connect(list []ConnectionConfig) error {
+	t.grow(len(list), len(list))
+	for _, c := range list {
+		s, r, err := t.Engine.Add(c, len(t.Senders), len(t.Receivers))
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", c.ID, err)
+		}
+		t.Senders, t.flows = append(t.Senders, s), append(t.flows, nil)
+		t.Receivers, t.Responders = append(t.Receivers, r), append(t.Responders, nil)
+	}
+	return nil
+}
+
+// grow makes room in the timers and the turns for more senders and receivers.
+func (t *Table) grow(senders, receivers int) {
+	t.Timers.Grow(len(t.Senders)+senders, len(t.Receivers)+receivers)
+	t.Turns.Grow(len(t.Senders) + senders)
+}
+
+// Has reports whether the NIC has a queue pair of the flow or connection.
+func (t *Table) Has(id fabric.FlowID) bool {
+	_, sends := t.sending.Find(id)
+	_, receives := t.receiving.Find(id)
+	s, _ := t.Engine.Sender(id)
+	return sends || receives || s != nil
+}
+
+// Flow returns the requester of a flow that starts here.
+func (t *Table) Flow(id fabric.FlowID) (*Requester, bool) {
+	i, ok := t.sending.Find(id)
+	if !ok {
+		return nil, false
+	}
+	return t.flows[i], true
+}
+
+// Receive passes a RoCEv2 packet to its queue pair. It discards packets for queue pairs
+// that this NIC does not have, and packets from hosts other than the queue pair's peer.
+func (t *Table) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	flow, toSender, known := frame.FlowOfQP(f.DestQP())
+	qps := &t.receiving
+	if toSender {
+		qps = &t.sending
+	}
+	i, ok := qps.Find(fabric.FlowID(flow))
+	switch {
+	case !ok && known && t.Engine.Receive(now, fabric.FlowID(flow), toSender, f, out):
+	case !ok || !known || f.DstIP() != frame.HostIP(t.Host):
+		t.Discard(now, f, out)
+	case toSender:
+		t.flows[i].Receive(now, f, out)
+	default:
+		t.Responders[i].Receive(now, f, out)
+	}
+}
+
+// ReceiveUET passes a UET packet to the flow of its packet delivery context. It discards
+// packets as Receive does.
+func (t *Table) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	id, ok := f.UETFlow()
+	ok = ok && t.Notification == cc.NotifyCredit && f.DstIP() == frame.HostIP(t.Host)
+	toSender := f.UETType() != frame.UETRequest &&
+		(f.UETType() != frame.UETControl || f.UETControl() == frame.UETCredit)
+	qps := &t.receiving
+	if toSender {
+		qps = &t.sending
+	}
+	switch i, known := qps.Find(fabric.FlowID(id)); {
+	case !ok || !known:
+		t.Discard(now, f, out)
+	case toSender:
+		t.flows[i].ReceiveUET(now, f, out)
+	default:
+		t.Responders[i].ReceiveUET(now, f, out)
+	}
+}
+
+// ReceiveCNM handles a congestion notification message of a switch (IEEE 802.1Qau). The
+// sampled packet that it returns identifies the flow by its destination queue pair.
+func (t *Table) ReceiveCNM(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	pair, whole := f.SampledQP()
+	flow, toSender, known := frame.FlowOfQP(pair)
+	s := t.senderOf(fabric.FlowID(flow), toSender)
+	_, acked := t.receiving.Find(fabric.FlowID(flow))
+	switch {
+	case whole && known && toSender && acked:
+		t.CNMIgnored++ // a sampled ACK: ACKs have no rate to reduce
+	case !whole || !known || s == nil || f.DstMAC() != frame.HostMAC(t.Host):
+		t.Discard(now, f, out)
+	default:
+		s.SampledBySwitch(now, f, out)
+	}
+}
+
+// senderOf returns the sender of a packet: of a flow's data packet, or of a packet that this
+// end of a connection sent. It returns nil if this NIC did not send the packet.
+func (t *Table) senderOf(flow fabric.FlowID, toSender bool) *Sender {
+	if s, initiator := t.Engine.Sender(flow); s != nil {
+		if toSender == initiator {
+			return nil
+		}
+		return s
+	}
+	if i, ok := t.sending.Find(flow); ok && !toSender {
+		return t.Senders[i]
+	}
+	return nil
+}
+
+// PickFlow returns the flow whose turn it is to send. It returns false if there is none.
+func (t *Table) PickFlow(now unit.Time, paused uint8) (*Requester, bool) {
+	for {
+		i, ok := t.Turns.Pick(now, paused)
+		if !ok {
+			return nil, false
+		}
+		if r := t.flows[i]; r.Pending() {
+			return r, true
+		}
+	}
+}
+
+// SwitchSchemes switches pairs of hosts to a scheme, and reports whether that is possible.
+func (t *Table) SwitchSchemes(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
+	if !t.choose(c) {
+		return false
+	}
+	for _, r := range t.Receivers {
+		r.SwitchScheme()
+	}
+	for _, s := range t.Senders {
+		s.SwitchScheme(now, out)
+	}
+	return true
+}
+
+// Next returns the next instant at which a timer fires, or credit is due.
+func (t *Table) Next() unit.Time { return min(t.Timers.Next(), t.Grantor.Next(), t.Accounts.Next()) }
+
+// FireTimers handles the timers that are due.
+func (t *Table) FireTimers(now unit.Time, out *fabric.Out) {
+	for t.Timers.Next() <= now {
+		switch kind, i := t.Timers.First(); kind {
+		case Start:
+			t.Timers.Set(Start, i, unit.Never)
+			t.flows[i].Begin(now, out)
+		case React:
+			t.Senders[i].React(now, out)
+		case Resend:
+			t.flows[i].Overdue(now, out)
+		case Notify:
+			t.Receivers[i].NotifyDue(now, out)
+		}
+	}
+}
