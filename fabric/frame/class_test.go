@@ -145,6 +145,10 @@ func slowUDP(b []byte, payload uint32) bool {
 		return true
 	case 3, 5, 9, 13, 15, 16, 17:
 		return ext >= 4
+	case 0x64:
+		return ext >= 8
+	case 0x65:
+		return ext >= 12
 	case 6, 10, 12, 0x81:
 		return ext >= 16
 	case 11:

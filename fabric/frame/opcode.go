@@ -5,9 +5,10 @@ import "fmt"
 // Opcode is the first byte of the BTH.
 type Opcode uint8
 
-// Opcodes of the reliable connection (IBTA volume 1 chapter 9), and of the
-// congestion notification packet (IBTA A17.9.3). Invalidations and other
-// transports are not emulated: their frames count as malformed.
+// Opcodes of the reliable connection and of unreliable datagrams (IBTA volume 1
+// chapter 9), and of the congestion notification packet (IBTA A17.9.3).
+// Invalidations and other transports are not emulated: their frames count as
+// malformed.
 const (
 	SendFirst          Opcode = 0x00
 	SendMiddle         Opcode = 0x01
@@ -30,6 +31,8 @@ const (
 	AtomicAcknowledge  Opcode = 0x12
 	CompareSwap        Opcode = 0x13
 	FetchAdd           Opcode = 0x14
+	UDSendOnly         Opcode = 0x64
+	UDSendOnlyImm      Opcode = 0x65
 	OpcodeCNP          Opcode = 0x81
 )
 
@@ -44,6 +47,7 @@ const (
 	hasCNP
 	hasAtomic
 	hasOriginal
+	hasDETH
 )
 
 type opcodeRow struct {
@@ -73,6 +77,8 @@ var opcodes = map[Opcode]opcodeRow{
 	AtomicAcknowledge:  {"atomic-acknowledge", hasAETH | hasOriginal},
 	CompareSwap:        {"compare-swap", hasAtomic},
 	FetchAdd:           {"fetch-add", hasAtomic},
+	UDSendOnly:         {"ud-send-only", hasData | hasDETH},
+	UDSendOnlyImm:      {"ud-send-only-imm", hasData | hasDETH | hasImm},
 	OpcodeCNP:          {"cnp", hasCNP},
 }
 
@@ -104,6 +110,7 @@ func (t traits) length() (n uint8) {
 		{hasCNP, cnpLen},
 		{hasAtomic, atomicLen},
 		{hasOriginal, atomicAckLen},
+		{hasDETH, dethLen},
 	} {
 		if t&h.trait != 0 {
 			n += h.length
@@ -126,6 +133,9 @@ func (o Opcode) HasAETH() bool { return opcodeTraits[o]&hasAETH != 0 }
 
 // HasAtomic reports whether an atomic header follows the BTH.
 func (o Opcode) HasAtomic() bool { return opcodeTraits[o]&hasAtomic != 0 }
+
+// HasDETH reports whether a datagram header follows the BTH.
+func (o Opcode) HasDETH() bool { return opcodeTraits[o]&hasDETH != 0 }
 
 // HasImm reports whether immediate data is the last extension header.
 func (o Opcode) HasImm() bool { return opcodeTraits[o]&hasImm != 0 }

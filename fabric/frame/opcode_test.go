@@ -31,6 +31,8 @@ func TestOpcodes(t *testing.T) {
 		{AtomicAcknowledge, 0x12, 12, false, false, true},
 		{CompareSwap, 0x13, 28, false, false, false},
 		{FetchAdd, 0x14, 28, false, false, false},
+		{UDSendOnly, 0x64, 8, true, false, false},
+		{UDSendOnlyImm, 0x65, 12, true, false, false},
 		{OpcodeCNP, 0x81, 16, false, false, false},
 	} {
 		if uint8(c.op) != c.code || !c.op.Known() || opcodeEnd[c.op] != 54+c.ext {
@@ -40,8 +42,8 @@ func TestOpcodes(t *testing.T) {
 			t.Errorf("%v: data %v, RETH %v, AETH %v", c.op, c.op.IsData(), c.op.HasRETH(), c.op.HasAETH())
 		}
 	}
-	if n := len(knownOpcodes()); n != 22 {
-		t.Errorf("%d opcodes are known, want 22", n)
+	if n := len(knownOpcodes()); n != 24 {
+		t.Errorf("%d opcodes are known, want 24", n)
 	}
 }
 

@@ -32,7 +32,7 @@ func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, 
 const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a parsed RoCEv2 packet. The opcode determines which of RETH, AETH,
-// Atomic, Original, Imm and RecRate are on the wire, and Timestamped determines
+// Atomic, Original, DETH, Imm and RecRate are on the wire, and Timestamped determines
 // whether Timestamps are. CETH and SACK are on the wire of an ACK, READ request
 // or CNP only. Values wider than their fields on the wire are truncated.
 type Packet struct {
@@ -49,6 +49,7 @@ type Packet struct {
 	AETH           AETH
 	Atomic         AtomicETH
 	Original       uint64 // previous value of an atomic's word
+	DETH           DETH
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
 	CETH           CETH   // no header if its length is 0; a header sets BECN
@@ -115,6 +116,9 @@ func (p *Packet) buildExtensions(f *Frame) {
 	if t&hasOriginal != 0 {
 		p.buildOriginal(f)
 	}
+	if t&hasDETH != 0 {
+		p.DETH.build(f)
+	}
 	if t&hasImm != 0 {
 		p.buildImm(f)
 	}
@@ -168,6 +172,11 @@ func (p *Packet) parseExtensions(f *Frame) error {
 	}
 	if t&hasOriginal != 0 {
 		p.Original = f.Original()
+	}
+	if t&hasDETH != 0 {
+		if err := p.DETH.parse(f); err != nil {
+			return err
+		}
 	}
 	if t&hasImm != 0 {
 		p.parseImm(f)

@@ -6,7 +6,7 @@ import "testing"
 // which have no AETH.
 func TestRoleOfResponses(t *testing.T) {
 	for op, want := range map[Opcode]Role{
-		SendMiddle: RoleData, WriteOnlyImm: RoleData,
+		SendMiddle: RoleData, UDSendOnly: RoleData, WriteOnlyImm: RoleData,
 		ReadRequest: RoleRequest, CompareSwap: RoleRequest,
 		ReadResponseFirst: RoleResponse, ReadResponseMiddle: RoleResponse, ReadResponseLast: RoleResponse,
 		AtomicAcknowledge: RoleResponse, OpcodeCNP: RoleCNP,

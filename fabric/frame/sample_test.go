@@ -103,6 +103,9 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	if op.HasAETH() {
 		p.AETH = AETH{rapid.Uint8().Draw(t, "syndrome"), uintBelow(t, 1<<24, "msn")}
 	}
+	if op.HasDETH() {
+		p.DETH = DETH{rapid.Uint32().Draw(t, "qkey"), uintBelow(t, 1<<24, "source qp")}
+	}
 	if op.HasImm() {
 		p.Imm = rapid.Uint32().Draw(t, "imm")
 	}
