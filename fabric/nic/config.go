@@ -60,12 +60,18 @@ const Endless = work.Endless
 // receiver's frame.ReceiverQP(ID).
 type FlowConfig = fabric.Flow
 
-// Types of the engine, as the configuration of a NIC uses them.
+// The engine that executes commands is part of package qp; so are its settings.
 type (
-	EngineConfig     = qp.EngineConfig
-	ShapingClass     = qp.ShapingClass
+	// EngineConfig configures the engine.
+	EngineConfig = qp.EngineConfig
+	// ShapingClass is a traffic class of commands.
+	ShapingClass = qp.ShapingClass
+	// ConnectionConfig is a connection for commands.
 	ConnectionConfig = qp.ConnectionConfig
-	Command          = qp.Command
-	PostConfig       = qp.PostConfig
-	TargetConfig     = qp.TargetConfig
+	// Command is a command and its connection.
+	Command = qp.Command
+	// PostConfig is a series of commands that the application posts.
+	PostConfig = qp.PostConfig
+	// TargetConfig is a series of target commands that the application posts.
+	TargetConfig = qp.TargetConfig
 )

@@ -155,7 +155,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 				return
 			}
 		}
-		if t := &s.Translation; t.On && !(yield("atu_cache_hits", t.Hits) && yield("atu_cache_misses", t.Misses)) {
+		if t := &s.Translation; t.On && (!yield("atu_cache_hits", t.Hits) || !yield("atu_cache_misses", t.Misses)) {
 			return
 		}
 		for class := range s.Priorities {

@@ -27,7 +27,7 @@ type Table struct {
 
 // Init makes t a table without queue pairs, see Device.init.
 func (t *Table) Init(s *Settings, count *EventCounters, queue control.Config, mirror bool) {
-	t.Device.init(s, count, queue, mirror)
+	t.init(s, count, queue, mirror)
 	t.backlog = func(i int) unit.Bytes { return t.flows[i].backlog() }
 	t.offer = func(i int) { t.flows[i].Offer() }
 }
