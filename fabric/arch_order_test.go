@@ -18,7 +18,8 @@ const backwardShare = 0.1
 // a name declared at package level in one file, or a method whose name is unique in the
 // package, and used in another; it counts once per pair of files.
 func TestFilesOfAPackageHaveAnOrder(t *testing.T) {
-	dirs := []string{"../fabric/nic", "../fabric/nic/qp", "../fabric/nic/work", "../fabric/nic/control",
+	dirs := []string{
+		"../fabric/nic", "../fabric/nic/qp", "../fabric/nic/work", "../fabric/nic/control",
 		"../fabric/topology", "../fabric/topology/routes", "../fabric/scenariofile", "../cmd/rackfab",
 		"../fabric/nic/notify", "../fabric/nic/rx", "../fabric/nic/uet",
 		"../services/controller", "../services/internal/nodeservice", "../docs/internal/requirements",
