@@ -91,6 +91,9 @@ type Connection struct {
 	Payload  unit.Bytes // largest payload of a packet, the same at both ends
 	Source   uint16     // UDP source port
 	Baseline bool       // as in Flow
+	// Datagram makes the queue pairs those of unreliable datagrams (UD), which carry sends of
+	// at most Payload bytes. Otherwise they are reliably connected (RC).
+	Datagram bool
 }
 
 // Work is a series of commands that a host posts to its NIC: Count commands, the
@@ -173,7 +176,7 @@ func (c *Change) Append(b []byte) []byte {
 func (c *Change) appendPost(b []byte) []byte {
 	b = put(b, uint32(len(c.Connections)))
 	for _, k := range c.Connections {
-		b = put(b, k.ID, uint32(k.From), uint32(k.To), k.Class, k.Baseline, k.Payload, k.Source)
+		b = put(b, k.ID, uint32(k.From), uint32(k.To), k.Class, bit(k.Baseline)|bit(k.Datagram)<<1, k.Payload, k.Source)
 	}
 	b = put(b, uint32(len(c.Works)))
 	for _, w := range c.Works {

@@ -82,7 +82,7 @@ type CETHParams struct {
 	Hops int // maximum number of switches that write telemetry, 1 to 5
 	// Interval is how long a requester waits for a READ request that can carry
 	// the notification about the responses, before it sends a separate CNP
-	// (above 0).
+	// (above 0). Two CNPs about datagrams are that far apart.
 	Interval unit.Time
 
 	// Sender.

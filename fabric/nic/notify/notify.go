@@ -20,6 +20,15 @@ func New(mode cc.Notification, p *cc.Params, port *Port) Point {
 	return none{}
 }
 
+// ForDatagrams returns the notification point of a queue pair that receives datagrams,
+// which are not acknowledged.
+func ForDatagrams(mode cc.Notification, p *cc.Params, port *Port) Point {
+	if mode == cc.NotifyCETH {
+		return newCETHUD(&p.CETH)
+	}
+	return New(mode, p, port)
+}
+
 // ForResponses returns the notification point of a queue pair that receives responses to
 // READ, which are not acknowledged.
 func ForResponses(mode cc.Notification, p *cc.Params, port *Port) Point {

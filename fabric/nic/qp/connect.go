@@ -27,6 +27,10 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Rece
 	t := newTarget(base)
 	e.ends = append(e.ends, t)
 	t.responder.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
+	if cfg.Datagram {
+		t.responder.ForDatagrams()
+		e.stats.Datagrams.On = true
+	}
 	return &t.sender, &t.responder.Receiver, t.sender.open(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
 }
 

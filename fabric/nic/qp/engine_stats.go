@@ -21,6 +21,7 @@ type EngineStats struct {
 	Triggered                 int    // commands waiting for their trigger
 	OutTokens, InTokens       unit.Bytes
 	OpenResponses             unit.Bytes // requested and not received
+	Datagrams                 DatagramStats
 	Units                     []UnitStats
 	Classes                   []ClassStats
 }
@@ -91,6 +92,9 @@ func (s *EngineStats) Counters() iter.Seq2[string, uint64] {
 			if !yield(c.name, c.value) {
 				return
 			}
+		}
+		if d := &s.Datagrams; d.On && !(yield("rx_datagrams", d.Received) && yield("rx_datagrams_missing", d.Missing)) {
+			return
 		}
 		for _, c := range s.Classes {
 			prio := "_prio" + strconv.Itoa(int(c.Class))

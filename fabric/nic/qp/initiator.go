@@ -134,6 +134,14 @@ func (c *initiator) firstToResend() *request {
 	panic("nic: resend is above 0, but no request is in state toResend")
 }
 
+// opcode returns the opcode of a request packet of the connection.
+func (c *initiator) opcode(verb work.Verb, part work.Part) frame.Opcode {
+	if c.Datagram {
+		return frame.UDSendOnly
+	}
+	return requestOpcode(verb, part)
+}
+
 // requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).
 func requestOpcode(verb work.Verb, part work.Part) frame.Opcode {
 	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
@@ -196,7 +204,7 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	packet := r.psn + int64(r.Packets-part.Packets)
 	p := c.sender.Packet()
 	stamped := p.Timestamped
-	p.BTH.Opcode, p.BTH.PSN, p.ID = requestOpcode(r.verb, part), PSN(packet), uint16(packet)
+	p.BTH.Opcode, p.BTH.PSN, p.ID = c.opcode(r.verb, part), PSN(packet), uint16(packet)
 	p.BTH.Pad, p.BTH.AckReq, p.Payload = 0, part.Last, 0
 	c.receiver.ReportIn(now, r.verb == work.Get, p, out)
 	va := o.Address + uint64(part.Offset)
@@ -213,6 +221,9 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 		p.Timestamps.Sent = c.engine.Stamp(now)
 		// As in a flow, one in AckEvery packets requests an ACK.
 		p.BTH.AckReq = part.Last || (packet+1)%int64(c.engine.AckEvery) == 0
+		if c.Datagram {
+			c.asDatagram(p)
+		}
 	}
 	p.Build(f)
 	c.sender.Telemetry(f)
@@ -221,7 +232,10 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	if r.Last || !fresh {
 		f.Trace |= fabric.Closing
 	}
-	if c.deadline == unit.Never {
+	switch {
+	case c.Datagram:
+		c.departing(now, f)
+	case c.deadline == unit.Never:
 		c.watch()
 	}
 	if !out.Wants(f.Trace) {
@@ -301,10 +315,10 @@ func (c *initiator) head() uint64 {
 
 // requestLength returns the length of a request packet, as frame.Len counts it.
 func (c *initiator) requestLength(verb work.Verb, part work.Part) unit.Bytes {
-	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
+	p := frame.Packet{BTH: frame.BTH{Opcode: c.opcode(verb, part)}}
 	if carries(verb) {
 		p.Payload = padded(part.Bytes)
-		p.Timestamped = c.sender.Packet().Timestamped
+		p.Timestamped = c.sender.Packet().Timestamped && !c.Datagram
 	}
 	return p.Len()
 }

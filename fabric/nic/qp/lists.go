@@ -63,10 +63,7 @@ func (t *target) receiveSend(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 	if first {
 		t.inSend = true
-		if !t.engine.lists.match() {
-			t.engine.stats.Unexpected++
-			out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Unexpected}, At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
-		}
+		t.match(now, f, out)
 	}
 	r.deliver(now, t.Class, f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
@@ -77,6 +74,15 @@ func (t *target) receiveSend(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if last || f.AckReq() || int(r.unacked) >= r.AckEvery {
 		r.ack(now, f, out)
 	}
+}
+
+// match takes a buffer for the message that f begins, or counts the message as unexpected.
+func (t *target) match(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if t.engine.lists.match() {
+		return
+	}
+	t.engine.stats.Unexpected++
+	out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Unexpected}, At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
 }
 
 // memoryWords is the number of words of host memory that atomics can access.

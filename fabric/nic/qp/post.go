@@ -86,6 +86,9 @@ func (e *Engine) Check(c *Command) error {
 		return fmt.Errorf("host is not the initiator of connection %d", c.Connection)
 	case !c.Verb.Known():
 		return fmt.Errorf("unknown verb %v", c.Verb)
+	case e.connection(k).Datagram && (c.Verb != work.Send || c.Size < 1 || c.Size > e.connection(k).Payload):
+		return fmt.Errorf("%v of %v on datagram connection %d, want %v of 1 byte to %v, one packet",
+			c.Verb, c.Size, c.Connection, work.Send, e.connection(k).Payload)
 	case c.Verb.Atomic() && c.Size != work.AtomicSize:
 		return fmt.Errorf("size %v of an atomic, want %v", c.Size, work.AtomicSize)
 	case c.Size < 1 || c.Size > work.MaxMessage:
@@ -140,6 +143,9 @@ func (c *initiator) completed(now unit.Time, done *work.Command, out *fabric.Out
 		Event: fabric.NewCommandDone(done.ID, done.Posted), At: now,
 		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(done.ID)),
 	})
+	if c.Datagram {
+		e.Arrival, e.Cause = unit.Never, 0 // no packet completes it
+	}
 	e.Completed(now, c.ID, Trace(c.ID, int64(done.ID)), out)
 }
 

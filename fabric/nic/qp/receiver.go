@@ -17,29 +17,35 @@ import (
 type Receiver struct {
 	*Device
 	fabric.Flow
-	stats   ReceiverStats
+	ReceiverCounters
 	index   int32  // in Timers
 	remote  uint32 // queue pair of the sender, 24 bits
 	trace   uint64 // trace of the latest data packet
 	mode    cc.Notification
+	points  func(cc.Notification, *cc.Params, *notify.Port) notify.Point // of the kind of data
 	point   notify.Point
 	carried notify.Carried // point, if its reports are carried by other packets; else nil
 }
 
-// ReceiverStats is a snapshot of a receiving queue pair.
-type ReceiverStats struct {
-	Flow            fabric.FlowID
+// ReceiverCounters counts the packets and bytes that a receiving queue pair has received.
+type ReceiverCounters struct {
 	ReceivedPackets uint64 // in order or not
 	ReceivedBytes   unit.Bytes
-	DeliveredBytes  unit.Bytes // payload received in order
+	DeliveredBytes  unit.Bytes // payload received in order; of datagrams, in any order
+}
+
+// ReceiverStats is a snapshot of a receiving queue pair.
+type ReceiverStats struct {
+	Flow fabric.FlowID
+	ReceiverCounters
 }
 
 // Init makes r the receiver of a flow from the remote queue pair. index is its place in
 // Timers.
 func (r *Receiver) Init(d *Device, flow fabric.Flow, index int, remote uint32) {
-	*r = Receiver{Device: d, Flow: flow, index: int32(index), remote: remote, stats: ReceiverStats{Flow: flow.ID}}
-	r.mode = d.ModeOf(&r.Flow)
-	r.notifyBy(notify.New(r.mode, &d.CC, &d.CNPs))
+	*r = Receiver{Device: d, Flow: flow, index: int32(index), remote: remote}
+	r.mode, r.points = d.ModeOf(&r.Flow), notify.New
+	r.notifyBy(r.points(r.mode, &d.CC, &d.CNPs))
 }
 
 // notifyBy sets the notification point.
@@ -52,7 +58,7 @@ func (r *Receiver) notifyBy(point notify.Point) {
 func (r *Receiver) SwitchScheme() {
 	if mode := r.ModeOf(&r.Flow); mode != r.mode {
 		r.mode = mode
-		r.notifyBy(notify.New(mode, &r.CC, &r.CNPs))
+		r.notifyBy(r.points(mode, &r.CC, &r.CNPs))
 		r.setTimer()
 	}
 }
@@ -61,15 +67,15 @@ func (r *Receiver) SwitchScheme() {
 func (r *Receiver) FlowID() fabric.FlowID { return r.ID }
 
 // Stats returns a snapshot.
-func (r *Receiver) Stats() ReceiverStats { return r.stats }
+func (r *Receiver) Stats() ReceiverStats { return ReceiverStats{r.ID, r.ReceiverCounters} }
 
 // observe counts a received data packet, in order or not, and passes it to the notification
 // point. The point counts bytes as the sender's pacer does.
 func (r *Receiver) observe(now unit.Time, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
 	length, marked := f.Len(), f.ECN() == frame.CE
 	r.trace = f.Trace
-	r.stats.ReceivedPackets++
-	r.stats.ReceivedBytes += length
+	r.ReceivedPackets++
+	r.ReceivedBytes += length
 	if marked {
 		r.NPECNMarkedRoCEPackets++
 	}
@@ -89,10 +95,19 @@ func (r *Receiver) Examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fram
 }
 
 // ForResponses makes the notification point one for responses, which are not acknowledged.
-func (r *Receiver) ForResponses() { r.notifyBy(notify.ForResponses(r.mode, &r.CC, &r.CNPs)) }
+func (r *Receiver) ForResponses() {
+	r.points = notify.ForResponses
+	r.notifyBy(r.points(r.mode, &r.CC, &r.CNPs))
+}
+
+// ForDatagrams makes the notification point one for datagrams, which are not acknowledged.
+func (r *Receiver) ForDatagrams() {
+	r.points = notify.ForDatagrams
+	r.notifyBy(r.points(r.mode, &r.CC, &r.CNPs))
+}
 
 // Deliver counts payload as delivered.
-func (r *Receiver) Deliver(payload unit.Bytes) { r.stats.DeliveredBytes += payload }
+func (r *Receiver) Deliver(payload unit.Bytes) { r.DeliveredBytes += payload }
 
 // ReportIn writes the report of the notification point into the next packet of the queue pair
 // if that may carry it, as READ requests do. It clears the fields of any other packet.

@@ -99,7 +99,7 @@ func (r *Responder) deliver(now unit.Time, class fabric.Priority, f *frame.Frame
 		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), r.expected), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
 	}
 	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
-	r.stats.DeliveredBytes += bytes
+	r.DeliveredBytes += bytes
 	r.nakSent = false
 	r.unacked++
 }

@@ -48,6 +48,9 @@ func newTarget(base connection) *target {
 func (t *target) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	r, op := &t.responder, f.Opcode()
 	switch {
+	case t.Datagram:
+		t.receiveDatagram(now, f, out)
+		return
 	case op == frame.OpcodeCNP:
 		t.sender.Notified(now, f, out)
 		return

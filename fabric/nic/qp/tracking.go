@@ -23,6 +23,8 @@ func (c *initiator) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch op := f.Opcode(); {
 	case op == frame.OpcodeCNP:
 		c.sender.Notified(now, f, out)
+	case c.Datagram:
+		c.engine.Discard(now, f, out) // nothing else returns
 	case op == frame.Acknowledge:
 		c.confirmed(now, f, out)
 	case op == frame.AtomicAcknowledge || op.IsData():
@@ -219,7 +221,7 @@ func (c *initiator) settle() {
 // watch sets the deadline to one timeout after the oldest unanswered transmission, or
 // stops the timer if there is none. The timer's entry moves later only when it fires.
 func (c *initiator) watch() {
-	if c.engine.Timeout == 0 {
+	if c.engine.Timeout == 0 || c.Datagram {
 		return
 	}
 	c.deadline = unit.Never
@@ -237,6 +239,10 @@ func (c *initiator) watch() {
 // overdue handles the firing of a retry timer, which may be out of date. Requests without
 // an answer within the timeout enter the retry state.
 func (c *initiator) overdue(now unit.Time, out *fabric.Out) {
+	if c.Datagram {
+		c.departed(now, out)
+		return
+	}
 	if c.deadline > now {
 		c.engine.timers.Set(c.index, c.deadline)
 		return
