@@ -63,6 +63,7 @@ var postFields = []field[topology.PostSpec]{
 	required(of("size", "bytes of each command", sizes.from(1, 1<<31), func(p *topology.PostSpec) *unit.Bytes { return &p.Size })),
 	of("count", "commands from each NIC to each target", integer[int](1, 1<<20), func(p *topology.PostSpec) *int { return &p.Count }),
 	of("every", "interval between the commands, 0 to post all at once", times.from(0, longest), func(p *topology.PostSpec) *unit.Time { return &p.Every }),
+	of("transport", transportDoc, transport, func(p *topology.PostSpec) *bool { return &p.Datagram }),
 }
 
 var choiceFields = []field[topology.SchemeSpec]{
@@ -178,10 +179,12 @@ func (b *builder) addPost(c *topology.Change, src *source) {
 		b.checkShaper(i, src)
 	}
 	b.checkSelf(from, to, src)
-	b.s.Commands = append(b.s.Commands, topology.Command{
+	command := topology.Command{
 		Name: spec.Name, Verb: spec.Verb, From: from, To: to, Size: spec.Size, At: c.At, Every: spec.Every,
-		Count: spec.Count, Class: topology.DataClass, Change: true,
-	})
+		Count: spec.Count, Class: topology.DataClass, Datagram: spec.Datagram, Change: true,
+	}
+	b.checkDatagrams(&command, src)
+	b.s.Commands = append(b.s.Commands, command)
 	b.commands = append(b.commands, src)
 }
 

@@ -37,6 +37,7 @@ var commands = sequence[commandForm]{
 		of("at", "when the first command is posted", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.At }),
 		of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every }),
 		of("class", "traffic class of requests and responses", integer[fabric.Priority](0, classes), func(c *commandForm) *fabric.Priority { return &c.Class }),
+		of("transport", transportDoc, transport, func(c *commandForm) *bool { return &c.Datagram }),
 		of("address", "address in the target's memory; a multiple of 8 for an atomic", integer[uint64](0, 1<<40), func(c *commandForm) *uint64 { return &c.Address }),
 		of("operand", "value that an atomic adds or swaps in", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Operand }),
 		of("expected", "expected value of compare-swap", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Expected }),
@@ -44,6 +45,16 @@ var commands = sequence[commandForm]{
 		of("after", "commands listed above that must complete first at the same NIC", identifier.omit(isZero), func(c *commandForm) *string { return &c.After }),
 	},
 }
+
+const transportDoc = "rc, reliable, or ud: each send is one unreliable datagram of at most the payload of both NICs"
+
+// transport is the transport of commands: whether they use datagrams.
+var transport = mapped(oneOf("rc", "ud"), func(name string) bool { return name == "ud" }, func(datagram bool) string {
+	if datagram {
+		return "ud"
+	}
+	return "rc"
+}).omit(isZero)
 
 // verbs lists the verbs of commands.
 var verbs = append(slices.Clone(work.Verbs()), topology.Append, topology.Search)
@@ -81,8 +92,26 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 	}
 	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
 	b.checkSelf(f.From, f.To, src)
+	b.checkDatagrams(&f.Command, src)
 	if f.After != "" {
 		b.checkAfter(f, src)
+	}
+}
+
+// checkDatagrams checks that commands over ud are sends of one packet.
+func (b *builder) checkDatagrams(c *topology.Command, src *source) {
+	if !c.Datagram {
+		return
+	}
+	if c.Verb != work.Send.String() {
+		b.fault(src.of("transport"), "ud carries no %s, want verb send, or transport rc", c.Verb)
+		return
+	}
+	for _, i := range slices.Concat(c.From, c.To) {
+		if n := b.s.Nodes[i]; c.Size > n.NIC.Payload {
+			b.fault(src.of("size"), "%s is more than one packet of %s, whose payload is %s: a datagram is not cut", c.Size, n.Name, n.NIC.Payload)
+			return
+		}
 	}
 }
 

@@ -95,6 +95,49 @@ func TestEngineDefaultsMatchTheHardware(t *testing.T) {
 	}
 }
 
+// Sends over ud have connections of their own, also those of a change; the transport
+// survives in the manifest, where rc is not written.
+func TestDatagramsHaveTheirOwnConnections(t *testing.T) {
+	s := parsed(t, sample+`commands:
+  - {name: U, verb: send, transport: ud, from: r0, to: h0, size: 1KB, count: 2}
+  - {name: R, verb: send, transport: rc, from: r0, to: h0, size: 1KB}
+changes:
+  - {at: 10us, post: {name: L, verb: send, transport: ud, from: r0, to: "h0, h1", size: 100B}}
+`)
+	var got []string
+	for _, k := range s.Connections() {
+		got = append(got, fmt.Sprintf("%s %v", s.Nodes[k.To].Name, k.Datagram))
+	}
+	if list := strings.Join(got, ", "); list != "h0 true, h0 false, h1 true" {
+		t.Errorf("connections %s", list)
+	}
+	if streams := s.Streams(); streams[2].Connection != 0 {
+		t.Errorf("the change uses connection %d", streams[2].Connection)
+	}
+	text, err := Marshal(s)
+	if err != nil || strings.Count(string(text), "transport: ud") != 2 || strings.Contains(string(text), "transport: rc") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// A datagram is a send of one packet.
+func TestFaultsOfDatagrams(t *testing.T) {
+	for _, c := range []struct{ command, want string }{
+		{"verb: put, size: 1KB", "commands[0].transport: ud carries no put, want verb send, or transport rc"},
+		{"verb: fetch-add", "ud carries no fetch-add"},
+		{"verb: send, size: 1001B", "commands[0].size: 1.001KB is more than one packet of r0, whose payload is 1KB: a datagram is not cut"},
+	} {
+		_, err := Parse("f", []byte(sample+"commands: [{name: U, transport: ud, from: r0, to: h0, "+c.command+"}]\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v\nwant %s", c.command, err, c.want)
+		}
+	}
+	_, err := Parse("f", []byte(sample+"changes: [{at: 1us, post: {name: U, verb: get, transport: ud, from: r0, to: h0, size: 1B}}]\n"))
+	if err == nil || !strings.Contains(err.Error(), "post.transport: ud carries no get") {
+		t.Errorf("a change: %v", err)
+	}
+}
+
 func TestFaultsOfCommands(t *testing.T) {
 	good := commandsEdited(t, `from: "r0, h2"`, "from: r0")
 	parsed(t, good)

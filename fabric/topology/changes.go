@@ -58,6 +58,7 @@ type PostSpec struct {
 	Size     unit.Bytes
 	Count    int // per pair of NICs
 	Every    unit.Time
+	Datagram bool // as in Command
 }
 
 // SchemeSpec selects the scheme of the flows between some pairs of NICs.

@@ -20,6 +20,7 @@ type Command struct {
 	At, Every unit.Time
 	Count     int
 	Class     fabric.Priority
+	Datagram  bool // over UD queue pairs, see fabric.Connection; only for sends
 	Address   uint64
 	Operand   uint64
 	Expected  uint64
@@ -41,11 +42,13 @@ func (c *Command) OfTarget() bool { return c.Verb == Append || c.Verb == Search 
 // Total returns the number of the commands, at all NICs.
 func (c *Command) Total() int { return len(c.From) * max(len(c.To), 1) * c.Count }
 
-// Connection is a pair of queue pairs between two NICs, for the commands of a class.
+// Connection is a pair of queue pairs between two NICs, for the commands of a class and a
+// transport.
 type Connection struct {
 	ID       fabric.FlowID
 	From, To int // indices into Nodes: initiator and target
 	Class    fabric.Priority
+	Datagram bool   // as in fabric.Connection
 	Source   uint16 // UDP source port, by a seeded hash of the ID
 }
 
@@ -82,6 +85,7 @@ func (s *Scenario) connect() (list []Connection, streams []Stream) {
 	type key struct {
 		from, to int
 		class    fabric.Priority
+		datagram bool
 	}
 	index := map[key]int{}
 	next := uint32(0)
@@ -97,11 +101,11 @@ func (s *Scenario) connect() (list []Connection, streams []Stream) {
 				add(Stream{Command: i, Connection: -1, From: from})
 			}
 			for _, to := range c.To {
-				k := key{from, to, c.Class}
+				k := key{from, to, c.Class, c.Datagram}
 				if _, ok := index[k]; !ok {
 					index[k] = len(list)
 					id := FirstConnection + fabric.FlowID(len(list))
-					list = append(list, Connection{id, from, to, c.Class, SourcePort(s.Seed, id)})
+					list = append(list, Connection{id, from, to, c.Class, c.Datagram, SourcePort(s.Seed, id)})
 				}
 				add(Stream{Command: i, Connection: index[k], From: from})
 			}

@@ -21,8 +21,9 @@ type Leg struct {
 
 // Errors of Critical for messages without a critical path of their own.
 var (
-	ErrOpen      = errors.New("the message is not complete")
-	ErrElsewhere = errors.New("a frame of another message completed the message")
+	ErrOpen       = errors.New("the message is not complete")
+	ErrElsewhere  = errors.New("a frame of another message completed the message")
+	ErrUnanswered = errors.New("the message is a datagram, complete when its last byte was on the wire")
 )
 
 // Critical returns the critical path of a message from all of its spans: the path of
@@ -38,6 +39,8 @@ func Critical(spans []Span) ([]Leg, error) {
 	switch {
 	case root.Open || root.Cut || root.Failure != "":
 		return nil, ErrOpen
+	case root.By == 0 && root.In == unit.Never:
+		return nil, ErrUnanswered
 	case root.By != root.Message:
 		return nil, ErrElsewhere
 	}

@@ -231,3 +231,23 @@ func dump(list []tracing.Span) string {
 	}
 	return b.String()
 }
+
+// A datagram is complete without an answer, and so without a critical path.
+func TestDatagramsHaveNoCriticalPath(t *testing.T) {
+	const text = `name: ud
+duration: 100us
+nics: {a: {}, b: {}}
+switches: {s: {}}
+links: [{endpoints: ["a, b", s], rate: 40Gbps, delay: 1us}]
+commands: [{name: U, verb: send, transport: ud, from: a, to: b, size: 1KB, count: 3}]
+`
+	messages := traced(t, text)
+	for message, list := range messages {
+		if _, err := tracing.Critical(list); !errors.Is(err, tracing.ErrUnanswered) {
+			t.Errorf("message %x: %v\n%s", message, err, dump(list))
+		}
+	}
+	if len(messages) != 3 {
+		t.Errorf("%d messages", len(messages))
+	}
+}

@@ -78,6 +78,59 @@ func (PostVerb) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{0}
 }
 
+// Transport is the transport service of the queue pairs that carry commands.
+type Transport int32
+
+const (
+	// Reliable connection.
+	Transport_TRANSPORT_UNSPECIFIED Transport = 0
+	// Reliable connection (RC).
+	Transport_TRANSPORT_RC Transport = 1
+	// Unreliable datagrams (UD): each SEND is one packet, without acknowledgement.
+	Transport_TRANSPORT_UD Transport = 2
+)
+
+// Enum value maps for Transport.
+var (
+	Transport_name = map[int32]string{
+		0: "TRANSPORT_UNSPECIFIED",
+		1: "TRANSPORT_RC",
+		2: "TRANSPORT_UD",
+	}
+	Transport_value = map[string]int32{
+		"TRANSPORT_UNSPECIFIED": 0,
+		"TRANSPORT_RC":          1,
+		"TRANSPORT_UD":          2,
+	}
+)
+
+func (x Transport) Enum() *Transport {
+	p := new(Transport)
+	*p = x
+	return p
+}
+
+func (x Transport) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Transport) Descriptor() protoreflect.EnumDescriptor {
+	return file_rackfab_v1_change_proto_enumTypes[1].Descriptor()
+}
+
+func (Transport) Type() protoreflect.EnumType {
+	return &file_rackfab_v1_change_proto_enumTypes[1]
+}
+
+func (x Transport) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Transport.Descriptor instead.
+func (Transport) EnumDescriptor() ([]byte, []int) {
+	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{1}
+}
+
 // Change is a change to a running rack.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -487,7 +540,9 @@ type Post struct {
 	// Commands from each NIC to each target, 0 for 1.
 	Count int32 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
 	// Interval between the commands, in picoseconds.
-	EveryPs       int64 `protobuf:"varint,7,opt,name=every_ps,json=everyPs,proto3" json:"every_ps,omitempty"`
+	EveryPs int64 `protobuf:"varint,7,opt,name=every_ps,json=everyPs,proto3" json:"every_ps,omitempty"`
+	// Transport of the commands.
+	Transport     Transport `protobuf:"varint,8,opt,name=transport,proto3,enum=rackfab.v1.Transport" json:"transport,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +624,13 @@ func (x *Post) GetEveryPs() int64 {
 		return x.EveryPs
 	}
 	return 0
+}
+
+func (x *Post) GetTransport() Transport {
+	if x != nil {
+		return x.Transport
+	}
+	return Transport_TRANSPORT_UNSPECIFIED
 }
 
 // SchemeChoice selects the congestion control scheme of the data between some pairs
@@ -724,7 +786,7 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x0e_traffic_class\"1\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xb8\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xed\x01\n" +
 	"\x04Post\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x04verb\x18\x02 \x01(\x0e2\x14.rackfab.v1.PostVerbR\x04verb\x12\x12\n" +
@@ -733,7 +795,8 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x14\n" +
 	"\x05count\x18\x06 \x01(\x05R\x05count\x12\x19\n" +
-	"\bevery_ps\x18\a \x01(\x03R\aeveryPs\"8\n" +
+	"\bevery_ps\x18\a \x01(\x03R\aeveryPs\x123\n" +
+	"\ttransport\x18\b \x01(\x0e2\x15.rackfab.v1.TransportR\ttransport\"8\n" +
 	"\fSchemeChoice\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05flows\x18\x02 \x01(\tR\x05flows\"p\n" +
@@ -745,7 +808,11 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x15POST_VERB_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fPOST_VERB_WRITE\x10\x01\x12\x12\n" +
 	"\x0ePOST_VERB_READ\x10\x02\x12\x12\n" +
-	"\x0ePOST_VERB_SEND\x10\x03B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\x0ePOST_VERB_SEND\x10\x03*J\n" +
+	"\tTransport\x12\x19\n" +
+	"\x15TRANSPORT_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fTRANSPORT_RC\x10\x01\x12\x10\n" +
+	"\fTRANSPORT_UD\x10\x02B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_change_proto_rawDescOnce sync.Once
@@ -759,29 +826,31 @@ func file_rackfab_v1_change_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_change_proto_rawDescData
 }
 
-var file_rackfab_v1_change_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_rackfab_v1_change_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_rackfab_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_rackfab_v1_change_proto_goTypes = []any{
 	(PostVerb)(0),        // 0: rackfab.v1.PostVerb
-	(*Change)(nil),       // 1: rackfab.v1.Change
-	(*Burst)(nil),        // 2: rackfab.v1.Burst
-	(*Setting)(nil),      // 3: rackfab.v1.Setting
-	(*Post)(nil),         // 4: rackfab.v1.Post
-	(*SchemeChoice)(nil), // 5: rackfab.v1.SchemeChoice
-	(*TimedChange)(nil),  // 6: rackfab.v1.TimedChange
+	(Transport)(0),       // 1: rackfab.v1.Transport
+	(*Change)(nil),       // 2: rackfab.v1.Change
+	(*Burst)(nil),        // 3: rackfab.v1.Burst
+	(*Setting)(nil),      // 4: rackfab.v1.Setting
+	(*Post)(nil),         // 5: rackfab.v1.Post
+	(*SchemeChoice)(nil), // 6: rackfab.v1.SchemeChoice
+	(*TimedChange)(nil),  // 7: rackfab.v1.TimedChange
 }
 var file_rackfab_v1_change_proto_depIdxs = []int32{
-	2, // 0: rackfab.v1.Change.burst:type_name -> rackfab.v1.Burst
-	3, // 1: rackfab.v1.Change.set:type_name -> rackfab.v1.Setting
-	4, // 2: rackfab.v1.Change.post:type_name -> rackfab.v1.Post
-	5, // 3: rackfab.v1.Change.scheme:type_name -> rackfab.v1.SchemeChoice
+	3, // 0: rackfab.v1.Change.burst:type_name -> rackfab.v1.Burst
+	4, // 1: rackfab.v1.Change.set:type_name -> rackfab.v1.Setting
+	5, // 2: rackfab.v1.Change.post:type_name -> rackfab.v1.Post
+	6, // 3: rackfab.v1.Change.scheme:type_name -> rackfab.v1.SchemeChoice
 	0, // 4: rackfab.v1.Post.verb:type_name -> rackfab.v1.PostVerb
-	1, // 5: rackfab.v1.TimedChange.change:type_name -> rackfab.v1.Change
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	1, // 5: rackfab.v1.Post.transport:type_name -> rackfab.v1.Transport
+	2, // 6: rackfab.v1.TimedChange.change:type_name -> rackfab.v1.Change
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_change_proto_init() }
@@ -809,7 +878,7 @@ func file_rackfab_v1_change_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_change_proto_rawDesc), len(file_rackfab_v1_change_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,

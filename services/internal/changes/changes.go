@@ -103,9 +103,12 @@ func (r *reader) post(p *rackfabv1.Post) topology.PostSpec {
 	r.check(ok, "change.post.verb", "%s, want POST_VERB_WRITE, POST_VERB_READ or POST_VERB_SEND", p.GetVerb())
 	r.check(p.GetSizeBytes() > 0, "change.post.size_bytes", "%d, want at least 1", p.GetSizeBytes())
 	r.check(p.GetEveryPs() >= 0, "change.post.every_ps", "%d, want at least 0", p.GetEveryPs())
+	_, known := rackfabv1.Transport_name[int32(p.GetTransport())]
+	r.check(known, "change.post.transport", "%s, want TRANSPORT_RC or TRANSPORT_UD", p.GetTransport())
 	return topology.PostSpec{
 		Name: p.GetName(), Verb: verb, From: r.names("change.post.from", p.GetFrom()), To: r.names("change.post.to", p.GetTo()),
 		Size: unit.Bytes(p.GetSizeBytes()), Count: r.count("change.post.count", p.GetCount()), Every: unit.Time(p.GetEveryPs()),
+		Datagram: p.GetTransport() == rackfabv1.Transport_TRANSPORT_UD,
 	}
 }
 
@@ -171,6 +174,9 @@ func writePost(p *topology.PostSpec) *rackfabv1.Post {
 	out := &rackfabv1.Post{
 		Name: p.Name, From: strings.Join(p.From, ","), To: strings.Join(p.To, ","),
 		SizeBytes: int64(p.Size), Count: int32(p.Count), EveryPs: int64(p.Every),
+	}
+	if p.Datagram {
+		out.Transport = rackfabv1.Transport_TRANSPORT_UD
 	}
 	for verb, name := range postVerbs {
 		if name == p.Verb {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,25 @@ func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	cli.BytesFlag(c, &p.SizeBytes, "size", "64KB", "size of each request")
 	flags.Int32Var(&p.Count, "count", 1, "requests from each NIC to each target")
 	cli.TimeFlag(c, &p.EveryPs, "every", "0", "interval between two requests (default: 0, all at the same instant)")
+	if verb == rackfabv1.PostVerb_POST_VERB_SEND {
+		transportFlag(c, &p.Transport)
+	}
 	return c
+}
+
+// transportFlag adds the flag of the transport of sends.
+func transportFlag(c *cobra.Command, transport *rackfabv1.Transport) {
+	cli.Var(c, "transport", "name", "rc", "rc, reliable, or ud: each request is one datagram, of at most nic.payload", func(name string) error {
+		switch name {
+		case "rc":
+			*transport = rackfabv1.Transport_TRANSPORT_RC
+		case "ud":
+			*transport = rackfabv1.Transport_TRANSPORT_UD
+		default:
+			return fmt.Errorf("unknown transport %q, want rc or ud", name)
+		}
+		return nil
+	})
 }
 
 // schemeCommand returns the command that changes the congestion control of flows.
