@@ -211,3 +211,34 @@ func TestDatagramQueuePairRefuses(t *testing.T) {
 		t.Errorf("an ACK: %d malformed, %d ACKs", got.Malformed, got.RxACKs)
 	}
 }
+
+// CETH-47: the end of the marks is announced if the datagrams end with them, and if the
+// first one without a mark comes after the CNP.
+func TestEndOfMarksIsAnnounced(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		marked, count, cnps int
+	}{
+		// A CNP at once, three later marks in its interval, and a last packet without: two more.
+		{"no datagram after the CNP", 4, 5, 3},
+		{"no mark after the CNP", 1, 30, 2},
+	} {
+		b := newDatagrams(t, aggregated(byTable), func(c *Config) { c.CC.CETH.Interval = 10 * us })
+		b.tap = func(_ int, f *frame.Frame) bool {
+			if isData(f) && f.PSN() < uint32(c.marked) {
+				f.SetECN(frame.CE)
+			}
+			return true
+		}
+		b.sends(0, c.count, us)
+		b.run(200 * us)
+		cnps := b.from(1, isCNP)
+		if len(cnps) != c.cnps {
+			t.Fatalf("%s: %d CNPs, want %d", c.name, len(cnps), c.cnps)
+		}
+		h, ok := cnps[len(cnps)-1].CETH()
+		if g, known := h.Congestion(); !ok || !known || g.Ratio != frame.RatioNone || g.Service != frame.ServiceUD {
+			t.Errorf("%s: the last CNP has %+v", c.name, g)
+		}
+	}
+}

@@ -22,7 +22,6 @@ type Receiver struct {
 	remote  uint32 // queue pair of the sender, 24 bits
 	trace   uint64 // trace of the latest data packet
 	mode    cc.Notification
-	points  func(cc.Notification, *cc.Params, *notify.Port) notify.Point // of the kind of data
 	point   notify.Point
 	carried notify.Carried // point, if its reports are carried by other packets; else nil
 }
@@ -44,8 +43,8 @@ type ReceiverStats struct {
 // Timers.
 func (r *Receiver) Init(d *Device, flow fabric.Flow, index int, remote uint32) {
 	*r = Receiver{Device: d, Flow: flow, index: int32(index), remote: remote}
-	r.mode, r.points = d.ModeOf(&r.Flow), notify.New
-	r.notifyBy(r.points(r.mode, &d.CC, &d.CNPs))
+	r.mode = d.ModeOf(&r.Flow)
+	r.notifyBy(notify.New(r.mode, &d.CC, &d.CNPs))
 }
 
 // notifyBy sets the notification point.
@@ -54,11 +53,12 @@ func (r *Receiver) notifyBy(point notify.Point) {
 	r.carried, _ = point.(notify.Carried)
 }
 
-// SwitchScheme replaces the notification point if a choice has changed its mode.
+// SwitchScheme replaces the notification point if a choice has changed its mode. ceth, whose
+// point depends on the kind of data, cannot be chosen.
 func (r *Receiver) SwitchScheme() {
 	if mode := r.ModeOf(&r.Flow); mode != r.mode {
 		r.mode = mode
-		r.notifyBy(r.points(mode, &r.CC, &r.CNPs))
+		r.notifyBy(notify.New(mode, &r.CC, &r.CNPs))
 		r.setTimer()
 	}
 }
@@ -95,16 +95,10 @@ func (r *Receiver) Examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fram
 }
 
 // ForResponses makes the notification point one for responses, which are not acknowledged.
-func (r *Receiver) ForResponses() {
-	r.points = notify.ForResponses
-	r.notifyBy(r.points(r.mode, &r.CC, &r.CNPs))
-}
+func (r *Receiver) ForResponses() { r.notifyBy(notify.ForResponses(r.mode, &r.CC, &r.CNPs)) }
 
 // ForDatagrams makes the notification point one for datagrams, which are not acknowledged.
-func (r *Receiver) ForDatagrams() {
-	r.points = notify.ForDatagrams
-	r.notifyBy(r.points(r.mode, &r.CC, &r.CNPs))
-}
+func (r *Receiver) ForDatagrams() { r.notifyBy(notify.ForDatagrams(r.mode, &r.CC, &r.CNPs)) }
 
 // Deliver counts payload as delivered.
 func (r *Receiver) Deliver(payload unit.Bytes) { r.DeliveredBytes += payload }
