@@ -93,7 +93,7 @@ func (s *EngineStats) Counters() iter.Seq2[string, uint64] {
 				return
 			}
 		}
-		if d := &s.Datagrams; d.On && !(yield("rx_datagrams", d.Received) && yield("rx_datagrams_missing", d.Missing)) {
+		if d := &s.Datagrams; d.On && (!yield("rx_datagrams", d.Received) || !yield("rx_datagrams_missing", d.Missing)) {
 			return
 		}
 		for _, c := range s.Classes {
