@@ -22,6 +22,8 @@ func captureRows() []captureRow {
 	ack, nak, cnp := write(Acknowledge), write(Acknowledge), write(OpcodeCNP)
 	ack.AETH, nak.AETH = AETH{SyndromeACK, 1}, AETH{SyndromeNAKSequence, 1}
 	cnp.ECN, cnp.RecRate = CE, 19000
+	probe, response := stamped(write(RTTProbe)), stamped(write(RTTResponse))
+	probe.Payload, response.Payload = 0, 0
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
@@ -37,6 +39,8 @@ func captureRows() []captureRow {
 		{built(cnp), "129|" + psn + "|||"},
 		{built(stamped(write(WriteFirst))), "6|" + psn + "|||"},
 		{built(stamped(ack)), "17|" + psn + "|31||"},
+		{built(probe), "192|" + psn + "|||"},
+		{built(response), "193|" + psn + "|||"},
 		{pause, "|||0x0101|65535"},
 		{resume, "|||0x0101|0"},
 	}...)

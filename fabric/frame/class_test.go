@@ -141,7 +141,7 @@ func slowUDP(b []byte, payload uint32) bool {
 		}
 	}
 	switch op {
-	case 0, 1, 2, 4, 7, 8, 14:
+	case 0, 1, 2, 4, 7, 8, 14, 0xc0, 0xc1:
 		return true
 	case 3, 5, 9, 13, 15, 16, 17:
 		return ext >= 4

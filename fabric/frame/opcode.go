@@ -36,6 +36,13 @@ const (
 	OpcodeCNP          Opcode = 0x81
 )
 
+// Opcodes of the RTT probe and its response, from the range that IBTA volume 1 §9.2.1
+// leaves to manufacturers, 0xc0 to 0xff. Both consist of the BTH and timestamps.
+const (
+	RTTProbe    Opcode = 0xc0
+	RTTResponse Opcode = 0xc1
+)
+
 // traits is the set of headers and data that follow the BTH.
 type traits uint8
 
@@ -80,6 +87,8 @@ var opcodes = map[Opcode]opcodeRow{
 	UDSendOnly:         {"ud-send-only", hasData | hasDETH},
 	UDSendOnlyImm:      {"ud-send-only-imm", hasData | hasDETH | hasImm},
 	OpcodeCNP:          {"cnp", hasCNP},
+	RTTProbe:           {"rtt-probe", 0},
+	RTTResponse:        {"rtt-response", 0},
 }
 
 // noOpcode is the header end of an unknown opcode: beyond the end of any frame.
@@ -136,6 +145,10 @@ func (o Opcode) HasAtomic() bool { return opcodeTraits[o]&hasAtomic != 0 }
 
 // HasDETH reports whether a datagram header follows the BTH.
 func (o Opcode) HasDETH() bool { return opcodeTraits[o]&hasDETH != 0 }
+
+// MeasuresRTT reports whether the packet returns timestamps to a sender that measures the
+// round-trip time, provided that it carries a timestamp header.
+func (o Opcode) MeasuresRTT() bool { return o == Acknowledge || o == RTTResponse }
 
 // HasImm reports whether immediate data is the last extension header.
 func (o Opcode) HasImm() bool { return opcodeTraits[o]&hasImm != 0 }

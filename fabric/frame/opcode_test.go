@@ -34,6 +34,8 @@ func TestOpcodes(t *testing.T) {
 		{UDSendOnly, 0x64, 8, true, false, false},
 		{UDSendOnlyImm, 0x65, 12, true, false, false},
 		{OpcodeCNP, 0x81, 16, false, false, false},
+		{RTTProbe, 0xc0, 0, false, false, false},
+		{RTTResponse, 0xc1, 0, false, false, false},
 	} {
 		if uint8(c.op) != c.code || !c.op.Known() || opcodeEnd[c.op] != 54+c.ext {
 			t.Errorf("%v: code %#x, known %v, end %d", c.op, uint8(c.op), c.op.Known(), opcodeEnd[c.op])
@@ -42,8 +44,8 @@ func TestOpcodes(t *testing.T) {
 			t.Errorf("%v: data %v, RETH %v, AETH %v", c.op, c.op.IsData(), c.op.HasRETH(), c.op.HasAETH())
 		}
 	}
-	if n := len(knownOpcodes()); n != 24 {
-		t.Errorf("%d opcodes are known, want 24", n)
+	if n := len(knownOpcodes()); n != 26 {
+		t.Errorf("%d opcodes are known, want 26", n)
 	}
 }
 

@@ -32,8 +32,8 @@ func (s Stamp) Since(earlier Stamp) unit.Time { return unit.Time(s-earlier) * un
 
 // Timestamps holds the two instants of the header.
 type Timestamps struct {
-	Sent     Stamp // T_s: start of the data packet's transmission; an ACK echoes it
-	Received Stamp // T_r: arrival of the data packet at its receiver; 0 in a data packet
+	Sent     Stamp // T_s: start of a data packet's or probe's transmission; the answer echoes it
+	Received Stamp // T_r: arrival of that packet at its receiver; 0 in the packet itself
 }
 
 // Timestamped reports whether the packet has a timestamp header.

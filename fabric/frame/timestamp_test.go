@@ -9,12 +9,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// RTTX-13, RTTX-14: an ACK, and the data packet that it answers, carry T_s and
-// T_r after all other headers: the offsets of RETH and AETH do not change.
+// RTTX-13, RTTX-14: an ACK and the data packet that it answers, and a probe and its
+// response, carry T_s and T_r after all other headers: the offsets of RETH and AETH do not change.
 func TestTimestampHeaderIsLast(t *testing.T) {
-	for op, ext := range map[Opcode]int{WriteFirst: 16, WriteMiddle: 0, WriteOnlyImm: 20, Acknowledge: 4} {
+	for op, ext := range map[Opcode]int{WriteFirst: 16, WriteMiddle: 0, WriteOnlyImm: 20, Acknowledge: 4, RTTProbe: 0, RTTResponse: 0} {
 		p := stamped(write(op))
 		p.Imm, p.AETH, p.RETH = 7, AETH{SyndromeACK, 9}, RETH{Length: 64000}
+		p.Payload = 100 // longer than the padding of short frames
 		plain := p
 		plain.Timestamped = false
 		f, without := built(p), built(plain)
