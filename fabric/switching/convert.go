@@ -15,7 +15,8 @@ import (
 // return packet when its transmission starts, by the latest level:
 //
 //	data, in a rewritten class              on arrival: counted; CE cleared
-//	ACK or NAK with timestamps, any class   T_r or T_s rewritten while the flow is congested
+//	ACK, NAK or probe response with
+//	timestamps, any class                   T_r or T_s rewritten while the flow is congested
 //	anything else                           unchanged
 //
 // CNPs are never changed: their ECN field may carry a message of its own (PCN §5.2).
@@ -149,7 +150,7 @@ func (p *port) wait(now unit.Time, bytes unit.Bytes, frames int) unit.Time {
 // advances T_r or sets back T_s, modulo 2^32 ns. The ICRC over them is computed where
 // the frame leaves the fabric. No other checksum covers them.
 func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
-	if f.Class() != frame.ClassRoCE || f.Opcode() != frame.Acknowledge || !f.Timestamped() {
+	if f.Class() != frame.ClassRoCE || !f.Opcode().MeasuresRTT() || !f.Timestamped() {
 		return
 	}
 	level, increment := s.converter.Return(now, fieldsOf(f))

@@ -155,6 +155,34 @@ func TestConverterIgnoresOtherPackets(t *testing.T) {
 	}
 }
 
+// RTTX-14, RTTX-27: the response to an RTT probe is recognised and rewritten like a stamped
+// ACK. The probe itself measures nothing yet, and is no forward packet of the flow's data:
+// it is neither rewritten nor counted.
+func TestProbeResponsesAreRewritten(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(5)
+	r.run(now)
+	response := func(p *frame.Packet) { p.BTH.Opcode = frame.RTTResponse }
+	r.wantStamps(r.returned(now, reply(response)), stampSent, stampReceived+1000)
+	counted := r.Stats().Converter
+	probe := func(p *frame.Packet) {
+		p.BTH.Opcode, p.BTH.DestQP, p.DSCP = frame.RTTProbe, frame.ReceiverQP(0), uint8(lossless)*8
+		p.Src, p.Dst, p.ECN = p.Dst, p.Src, frame.CE
+	}
+	r.arrive(now+2*us, flowFrom, reply(probe))
+	r.run(now + 3*us)
+	sent := r.sent(flowTo)
+	if got := sent[len(sent)-1]; string(got.Header()) != string(reply(probe).Header()) {
+		t.Errorf("the probe leaves as\n% x", got.Header())
+	}
+	// In the direction of responses it has no timestamps to convert either.
+	stray := func(p *frame.Packet) { p.BTH.Opcode = frame.RTTProbe }
+	r.wantStamps(r.returned(now+4*us, reply(stray)), stampSent, stampReceived)
+	if s := r.Stats().Converter; s != counted || s.Rewritten != 1 {
+		t.Errorf("counted %+v, want still %+v", s, counted)
+	}
+}
+
 // RTTX-32, RTTX-34: the other way to rewrite, T_s put back, modulo the field's 32
 // bits: below 0 the RTT is still the longer one.
 func TestRewritingTheSentTimestamp(t *testing.T) {
