@@ -39,6 +39,8 @@ const (
 	// Indication reports whether an ACK signals a congested path: Marked and
 	// Path are set.
 	Indication
+	// Probe reports the response to an RTT probe: RTT is the sample, InFlight is as in Ack.
+	Probe
 )
 
 // Signal is one input of an Algorithm. Kind determines which fields are set.
@@ -48,8 +50,8 @@ type Signal struct {
 	Feedback uint8      // CNM: quantised, 1 to 63
 	RecRate  unit.Rate  // CNP: receiving rate of the flow, in on-wire bytes
 	Bytes    unit.Bytes // Ack, Sent
-	RTT      unit.Time  // Ack
-	InFlight unit.Bytes // Ack: payload sent and not yet acknowledged, after this ACK
+	RTT      unit.Time  // Ack, Probe
+	InFlight unit.Bytes // Ack, Probe: payload sent and not yet acknowledged, after this ACK
 	Payload  unit.Bytes // Sent
 	Path     Congestion // Indication
 }

@@ -40,6 +40,9 @@ const (
 	RewriteRTTX Rewrite = "rttx" // counted, cleared, and converted into RTT on the way back
 )
 
+// ShortestProbe is the shortest interval between the RTT probes of a sender.
+const ShortestProbe = unit.Microsecond
+
 // RTT is how a sender computes RTT samples from the timestamps of an ACK.
 type RTT string
 

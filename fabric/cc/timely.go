@@ -45,9 +45,10 @@ func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 	return c
 }
 
-// Handle reacts to ACKs with an RTT sample and ignores every other signal.
+// Handle reacts to ACKs with an RTT sample and to responses to probes, and ignores every
+// other signal.
 func (c *TIMELY) Handle(_ unit.Time, s Signal) {
-	if s.Kind != Ack {
+	if s.Kind != Ack && s.Kind != Probe {
 		return
 	}
 	c.acked += s.Bytes
@@ -67,14 +68,18 @@ func (c *TIMELY) Handle(_ unit.Time, s Signal) {
 	c.update(rtt)
 }
 
-// completes reports whether the ACK completes a segment or, under OncePerRTT,
-// whether it acknowledges a packet sent after the latest sample.
+// completes reports whether the signal is due as a sample: whether the ACK completes a
+// segment or, under OncePerRTT, whether a packet sent after the latest sample has been
+// acknowledged. A response to a probe needs no segment.
 func (c *TIMELY) completes(s Signal) bool {
 	if c.p.OncePerRTT {
 		if c.acked <= c.sent {
 			return false
 		}
 		c.sent = c.acked + s.InFlight
+		return true
+	}
+	if s.Kind == Probe {
 		return true
 	}
 	if c.left -= s.Bytes; c.left > 0 {

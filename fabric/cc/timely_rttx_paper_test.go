@@ -136,3 +136,29 @@ func TestConstantClockOffsetHasNoEffect(t *testing.T) {
 		}
 	}
 }
+
+// RTTX-14: the response to an RTT probe is a sample by itself, without an ACK that completes a
+// segment. With a sample per RTT it counts once a packet sent since then is acknowledged.
+func TestSampleOfAProbe(t *testing.T) {
+	c := rttx(t, func(p *TIMELYParams) { p.Segment = 64 * unit.Kilobyte })
+	probed := func(rtt unit.Time) unit.Rate {
+		c.Handle(0, Signal{Kind: Probe, RTT: rtt, InFlight: 5000})
+		return c.Rate()
+	}
+	probed(30 * unit.Microsecond)
+	if rate := probed(40 * unit.Microsecond); rate >= 10*gbps {
+		t.Errorf("%v after an RTT that rose by 10us", rate)
+	}
+	c = rttx(t, func(p *TIMELYParams) { p.OncePerRTT = true })
+	for range 3 {
+		c.Handle(0, Signal{Kind: Ack, Bytes: 1000, InFlight: 5000})
+	}
+	probed(30 * unit.Microsecond)
+	if rate := probed(40 * unit.Microsecond); rate != 10*gbps {
+		t.Errorf("%v by a second sample in one RTT", rate)
+	}
+	c.Handle(0, Signal{Kind: Ack, Bytes: 6000, InFlight: 5000})
+	if rate := probed(40 * unit.Microsecond); rate >= 10*gbps {
+		t.Errorf("%v by the sample of the next RTT", rate)
+	}
+}

@@ -33,6 +33,7 @@ type Stats struct {
 	Engine    qp.EngineStats // zero without connections
 
 	Translation rx.TranslationStats // of received data
+	Probing     bool                // senders may send RTT probes
 }
 
 // PriorityStats counts the packets and pauses of one traffic class. Its packets exclude
@@ -64,6 +65,7 @@ func (n *NIC) Stats() Stats {
 		snapshot.Receivers[i] = n.qps.Receivers[i].Stats()
 	}
 	snapshot.Engine = n.qps.Engine.Stats(n.now)
+	snapshot.Probing = n.cfg.Probe > 0
 	return snapshot
 }
 
@@ -92,6 +94,12 @@ func (p *PriorityStats) counters(class int, yield func(string, uint64) bool) boo
 		yield(rx+"_pause_transition", p.RxPauseTransition)
 }
 
+// probes yields the counters of RTT probes. It returns false if yield did.
+func (s *Stats) probes(yield func(string, uint64) bool) bool {
+	return yield("tx_probes", s.TxProbes) && yield("rx_probes", s.RxProbes) &&
+		yield("tx_probe_responses", s.TxProbeResponses) && yield("rx_probe_responses", s.RxProbeResponses)
+}
+
 // ClassCounters returns the current onsets of PAUSE, see Stats.ClassCounters.
 func (n *NIC) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	s := n.Stats()
@@ -118,7 +126,8 @@ func none(func(string, uint64) bool) {}
 // Counters returns the counters with the names and units of the mlx5 driver (pause
 // durations are in microseconds), always in the same order. Counters that the driver does
 // not have use names of rackfab: ACKs, NAKs sent, retransmitted packets, malformed frames,
-// the peak of the receive buffer, lookups of the address translation (if there is one),
+// the peak of the receive buffer, lookups of the address translation (if there is one), RTT
+// probes and their responses (if the NIC sends any),
 // and frames lost on the link, at a link that is down, at
 // a frozen NIC or in a full control queue.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
@@ -156,6 +165,9 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			}
 		}
 		if t := &s.Translation; t.On && (!yield("atu_cache_hits", t.Hits) || !yield("atu_cache_misses", t.Misses)) {
+			return
+		}
+		if s.Probing && !s.probes(yield) {
 			return
 		}
 		for class := range s.Priorities {

@@ -58,6 +58,9 @@ func want(ok bool, format string, args ...any) error {
 }
 
 func (c *Config) validateRTT() error {
+	if c.Probe != 0 && c.Probe < cc.ShortestProbe {
+		return fmt.Errorf("interval of RTT probes %v, want 0 or at least %v", c.Probe, cc.ShortestProbe)
+	}
 	switch c.RTT {
 	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset:
 		return nil

@@ -106,6 +106,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	if growsLater(s) {
 		c.LaterRTT = n.NIC.RTT
 	}
+	c.Probe = n.NIC.RTTProbe
 	for _, i := range r.flows[node] {
 		c.Flows = append(c.Flows, flow(s, i))
 	}

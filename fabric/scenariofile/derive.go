@@ -60,13 +60,19 @@ func renew(s *topology.Scenario) (*topology.Scenario, error) {
 }
 
 // Under returns the scenario under another scheme. It drops settings that the other
-// scheme does not use at all: D where no switch uses it.
+// scheme does not use at all: D where no switch uses it, and RTT probes if no flow measures
+// the RTT.
 func Under(s *topology.Scenario, scheme string) *topology.Scenario {
 	c := *s
 	c.Scheme, c.Nodes = scheme, slices.Clone(s.Nodes)
 	for i := range c.Nodes {
 		if n := &c.Nodes[i]; n.Kind == topology.Switch && !c.Converts(i) {
 			n.Switch.RTTX.D = topology.DefaultIncrement
+		}
+	}
+	if !measuresRTT(&c) {
+		for i := range c.Nodes {
+			c.Nodes[i].NIC.RTTProbe = 0
 		}
 	}
 	state := newState(resume(&c))

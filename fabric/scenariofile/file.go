@@ -71,6 +71,7 @@ func (b *builder) build(root *yaml.Node) {
 	b.completeConverters(ends)
 	b.validate(ends)
 	changes.read(b, f.sections)
+	b.checkProbes()
 	b.checkChanges()
 }
 

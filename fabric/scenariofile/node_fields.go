@@ -36,6 +36,8 @@ var flowControlFields = []field[topology.NICSettings]{
 	live(fabric.KeyTimeout, of("timeout", "retransmission timer, 0 for none", times.from(0, longest), func(n *topology.NICSettings) *unit.Time { return &n.Timeout })),
 	of("rtt", "how a sender computes RTT samples from an ACK's timestamps: echo is now minus the echoed T_s, receiver is T_r minus T_s, offset is receiver minus the smallest such value so far",
 		oneOf(cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset), func(n *topology.NICSettings) *cc.RTT { return &n.RTT }),
+	cite("RTTX [0028]", of("rtt_probe", "interval at which a sender with data in flight sends RTT probes, whose responses replace the timestamps of ACKs; 0 for timestamps in data and ACKs",
+		times.from(0, longest).omit(isZero), func(n *topology.NICSettings) *unit.Time { return &n.RTTProbe })),
 	of("clock", "offset of the NIC's timestamp clock, ahead of fabric time", times.from(0, unit.Time(1<<32-1)*unit.Nanosecond), func(n *topology.NICSettings) *unit.Time { return &n.Clock }),
 	of("ack_ports", "UDP ports of ACK, NAK and CNP: plain has the destination port of RoCEv2, mirrored swaps the ports of the data packet",
 		oneOf("plain", "mirrored"), func(n *topology.NICSettings) *string { return &n.ACKPorts }),

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
@@ -134,15 +136,17 @@ func DataFrame(payload unit.Bytes) unit.Bytes {
 }
 
 // DataHeaders returns the bytes of headers and FCS in each data packet under the
-// scenario's scheme, and the additional bytes in the first packet of a message.
+// scenario's scheme, and the additional bytes in the first packet of a message. If all NICs
+// send RTT probes, data packets carry no timestamps.
 func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
 	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
 	if scheme.Notification == cc.NotifyCredit {
 		return frame.UETHeaders + frame.FCSLen, 0
 	}
+	stamped := scheme.Timestamps && slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RTTProbe == 0 })
 	const payload = 1000 // long enough to need no padding
 	length := func(opcode frame.Opcode) unit.Bytes {
-		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: scheme.Timestamps, Payload: payload}
+		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: stamped, Payload: payload}
 		return p.Len()
 	}
 	each = length(frame.WriteMiddle) - payload

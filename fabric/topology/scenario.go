@@ -79,6 +79,7 @@ type NICSettings struct {
 	ControlClass fabric.Priority // of CNP, and of ACK and NAK unless ACKClass is "data"
 	Timeout      unit.Time       // retransmission timer
 	RTT          cc.RTT          // source of the sender's RTT samples
+	RTTProbe     unit.Time       // interval of a sender's RTT probes, 0 for timestamps in data and ACKs
 	Clock        unit.Time       // offset of the timestamp clock, ahead of the fabric's
 	ACKPorts     string          // "plain" or "mirrored"
 	CETH         bool            // supports CETH

@@ -1,5 +1,5 @@
 // Package control implements the queue of the control packets that a NIC sends: ACKs, NAKs,
-// CNPs and credit. It knows when and in which traffic class a packet goes; the queue pair
+// CNPs, credit, and RTT probes with their responses. It knows when and in which traffic class a packet goes; the queue pair
 // that sends the packet builds it.
 package control
 
@@ -23,6 +23,8 @@ const (
 	UETNack
 	Credit
 	CreditRequest // sent by a sender
+	Probe         // sent by a sender, in the class of its data
+	Response      // answers a probe
 )
 
 // acknowledges reports whether the packet is an ACK or NAK.
@@ -33,21 +35,21 @@ type Packet struct {
 	From     Source
 	Trace    uint64
 	In       unit.Time        // arrival of the packet that it answers, or its creation
-	Stamps   frame.Timestamps // ACK, NAK, if Stamped
-	PSN      uint32           // ACK: acknowledged; NAK: expected
+	Stamps   frame.Timestamps // ACK, NAK, if Stamped; Response
+	PSN      uint32           // ACK: acknowledged; NAK: expected; Probe, Response: number of the probe
 	MSN      uint32
 	Credit   uint32 // Credit, CreditRequest: cumulative, in quanta
 	Kind     Kind
 	DSCP     uint8
-	Stamped  bool          // ACK, NAK: answers a packet with timestamps
+	Stamped  bool          // ACK, NAK, Response: answers a packet with timestamps
 	Syndrome uint8         // NAK: syndrome; 0 means sequence error
 	Report   notify.Report // CNP; ACK and NAK, if these carry reports
 }
 
 // Source is what sends a control packet.
 type Source interface {
-	// BuildControl writes the packet into f.
-	BuildControl(c *Packet, f *frame.Frame)
+	// BuildControl writes the packet into f, whose transmission starts now.
+	BuildControl(now unit.Time, c *Packet, f *frame.Frame)
 	// FlowID returns the flow of the packet.
 	FlowID() fabric.FlowID
 }
@@ -72,6 +74,8 @@ type Config struct {
 type Stats struct {
 	ControlQueueDrops uint64
 	TxACKs, TxNAKs    uint64 // on the wire, including those of UET
+	TxProbes          uint64
+	TxProbeResponses  uint64
 }
 
 // Queue holds the control packets of all queue pairs. Under heavy traffic, ACKs and
@@ -140,7 +144,7 @@ func (q *Queue) Len() int { return q.count }
 
 // ClassOf returns the traffic class of a packet.
 func (q *Queue) ClassOf(c *Packet) fabric.Priority {
-	if q.WithData && c.Kind.acknowledges() {
+	if c.Kind == Probe || q.WithData && c.Kind.acknowledges() {
 		return q.DSCP[c.DSCP&63]
 	}
 	return q.class()
@@ -160,7 +164,7 @@ func (q *Queue) Put(now unit.Time, c *Packet, out *fabric.Out) bool {
 	}
 	var lost frame.Frame
 	dropped := *c // c itself stays on the stack
-	c.From.BuildControl(&dropped, &lost)
+	c.From.BuildControl(now, &dropped, &lost)
 	q.ControlQueueDrops++
 	out.Lost(fabric.Note{
 		Event: fabric.NewDropped(lost.Len(), fabric.DropControlQueue), At: now,
@@ -186,12 +190,16 @@ func (q *Queue) Send(now unit.Time, paused uint8, f *frame.Frame) (in unit.Time)
 	l.Drop(1) // it remains readable
 	q.count--
 	q.ready = now + q.gap
-	c.From.BuildControl(c, f)
+	c.From.BuildControl(now, c, f)
 	switch c.Kind {
 	case ACK, UETAck:
 		q.TxACKs++
 	case NAK, UETNack:
 		q.TxNAKs++
+	case Probe:
+		q.TxProbes++
+	case Response:
+		q.TxProbeResponses++
 	case CNP, Credit, CreditRequest:
 	}
 	return c.In

@@ -9,7 +9,8 @@ import (
 
 // What a requester does with ACKs, NAKs and timeouts.
 
-// Receive handles a packet for the requester: an ACK, a NAK or a CNP.
+// Receive handles a packet for the requester: an ACK, a NAK, a CNP or the response to
+// a probe.
 func (r *Requester) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch op := f.Opcode(); {
 	case f.SrcIP() != frame.HostIP(r.To):
@@ -18,6 +19,8 @@ func (r *Requester) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		r.acknowledged(now, f, out)
 	case op == frame.OpcodeCNP:
 		r.Notified(now, f, out)
+	case op == frame.RTTResponse:
+		r.Probed(now, f, out)
 	default:
 		r.Discard(now, f, out)
 	}

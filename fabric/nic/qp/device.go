@@ -2,6 +2,7 @@ package qp
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
@@ -31,12 +32,15 @@ type Settings struct {
 	// DSCP maps code points to traffic classes, as PAUSE frames name them.
 	DSCP [64]fabric.Priority
 
-	// RTT selects how ACKs are used to measure the round-trip time. Unless it is
-	// cc.RTTNone, data packets sent here carry timestamps.
+	// RTT selects how timestamps are used to measure the round-trip time. Unless it is
+	// cc.RTTNone, data packets sent here carry timestamps, or senders send probes.
 	RTT cc.RTT
 	// LaterRTT replaces RTT for flows that a change switches to a scheme that needs
 	// RTT samples.
 	LaterRTT cc.RTT
+	// Probe is the interval between the RTT probes of a sender; 0 means that the data packets
+	// and their ACKs carry the timestamps.
+	Probe unit.Time
 	// Clock is the offset of the NIC's clock ahead of the fabric's. It affects
 	// timestamps only.
 	Clock unit.Time
@@ -86,6 +90,8 @@ func (s *Settings) pathTo(host int) cc.Path {
 type EventCounters struct {
 	Malformed              uint64 // frames discarded as malformed or unexpected
 	RxACKs                 uint64 // on the wire, including those of UET
+	RxProbes               uint64
+	RxProbeResponses       uint64
 	NPCNPSent              uint64 // CNPs created by the notification points
 	NPECNMarkedRoCEPackets uint64 // data packets received with CE
 	RPCNPHandled           uint64
@@ -104,6 +110,7 @@ type Device struct {
 	*EventCounters
 	Timers Timers
 	Turns  shaper.Turns
+	Probes agenda.Agenda // the next RTT probe by the index of the sender; empty without probes
 	// Control is the queue of control packets, CNPs the gap between CNPs of the port, and
 	// Sink removes telemetry.
 	Control control.Queue
@@ -135,7 +142,7 @@ func (d *Device) init(s *Settings, count *EventCounters, queue control.Config, m
 		s.CC.Credit.MTU = s.Payload + uetHeaders + s.Overhead
 	}
 	*d = Device{
-		Settings: s, EventCounters: count, Timers: NewTimers(0, 0), Turns: shaper.NewTurns(0),
+		Settings: s, EventCounters: count, Timers: NewTimers(0, 0), Turns: shaper.NewTurns(0), Probes: agenda.New(0),
 		Control: control.NewQueue(queue), CNPs: notify.NewPort(&s.CC), back: s.PacketTo(s.Host, 0),
 		Grantor: uet.NewGrantor(&s.CC.Credit, s.Rate),
 	}

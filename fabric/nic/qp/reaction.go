@@ -105,6 +105,6 @@ func (s *Sender) SwitchScheme(now unit.Time, out *fabric.Out) {
 	s.scheme, s.live.mode, s.live.moved = name, s.ModeOf(&s.Flow), true
 	s.live.burst = s.burstOf(name)
 	s.live.left, s.pacer.open = s.live.burst, false
-	s.live.packet.Timestamped, s.offset = s.stamps(name), offset{}
+	s.measureBy(name)
 	s.follow(now, out)
 }

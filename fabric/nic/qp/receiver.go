@@ -143,7 +143,7 @@ func (r *Receiver) reported(now unit.Time, report notify.Report, note fabric.Not
 	out.Note(note)
 }
 
-// answer returns an ACK or NAK in answer to f. T_r is taken here, so that waiting in the
+// answer returns an ACK, a NAK or the response to a probe in answer to f. T_r is taken here, so that waiting in the
 // control queue does not change it.
 func (r *Receiver) answer(now unit.Time, kind control.Kind, f *frame.Frame) control.Packet {
 	c := control.Packet{Kind: kind, From: r, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Stamped: f.Timestamped()}
@@ -177,15 +177,19 @@ func (r *Receiver) packetBack() *frame.Packet {
 	return p
 }
 
-// BuildControl writes an ACK, a NAK or a CNP into f. An ACK is Not-ECT.
-func (r *Receiver) BuildControl(c *control.Packet, f *frame.Frame) {
+// BuildControl writes an ACK, a NAK, a CNP or the response to a probe into f. ACKs and
+// responses are Not-ECT.
+func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) {
 	p := r.packetBack()
 	p.DSCP, p.BTH.PSN = c.DSCP, c.PSN
 	p.Timestamped, p.Timestamps = c.Stamped, c.Stamps
-	if c.Kind == control.CNP {
+	switch c.Kind {
+	case control.CNP:
 		p.BTH.Opcode = frame.OpcodeCNP
 		r.point.Fill(c.Report, p)
-	} else {
+	case control.Response:
+		p.ECN, p.BTH.Opcode = frame.NotECT, frame.RTTResponse
+	default:
 		p.ECN, p.BTH.Opcode = frame.NotECT, frame.Acknowledge
 		p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.MSN}
 		if c.Kind == control.NAK {

@@ -36,13 +36,18 @@ func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) 
 // Expected returns the PSN of the next packet.
 func (r *Responder) Expected() uint32 { return r.expected }
 
-// Receive handles a packet for the responder: a packet of a WRITE.
+// Receive handles a packet for the responder: a packet of a WRITE, or a probe.
 func (r *Responder) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	if f.SrcIP() != frame.HostIP(r.From) || !isWrite(f.Opcode()) {
+	switch op := f.Opcode(); {
+	case f.SrcIP() != frame.HostIP(r.From):
 		r.Discard(now, f, out)
-		return
+	case isWrite(op):
+		r.data(now, f, out)
+	case op == frame.RTTProbe:
+		r.AnswerProbe(now, f, out)
+	default:
+		r.Discard(now, f, out)
 	}
-	r.data(now, f, out)
 }
 
 func isWrite(o frame.Opcode) bool {

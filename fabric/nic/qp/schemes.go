@@ -77,8 +77,8 @@ func (d *Device) rtt() cc.RTT {
 	return d.RTT
 }
 
-// stamps reports whether packets under a scheme carry timestamps.
-func (d *Device) stamps(name string) bool {
+// measures reports whether senders under a scheme measure the round-trip time.
+func (d *Device) measures(name string) bool {
 	if d.chosen.to == nil || name == d.Scheme {
 		return d.RTT != cc.RTTNone
 	}

@@ -39,6 +39,15 @@ type live struct {
 	carrier   frame.Carrier     // of the requested telemetry
 	hops      uint8             // maximum number of hops that write telemetry
 	indicated notify.Indication // latest indication received, under CETH
+	prober    prober
+}
+
+// prober is the state of a sender's probes.
+type prober struct {
+	on      bool      // the scheme measures the RTT by probes
+	waiting bool      // a probe waits in the control queue, because its class is paused
+	due     unit.Time // earliest instant of the next probe
+	number  int64     // of the next probe, its PSN
 }
 
 // SenderCounters counts the packets and bytes that a sending queue pair has sent.
@@ -66,8 +75,30 @@ func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error
 	p.DSCP, p.ECN = flow.DSCP, frame.ECT0
 	p.BTH.DestQP = frame.ReceiverQP(uint32(flow.ID))
 	p.RETH.RKey = uint32(flow.ID)
-	p.Timestamped = d.stamps(s.scheme)
+	s.measureBy(s.scheme)
 	return nil
+}
+
+// measureBy makes a sender under the scheme measure the RTT by probes or by its data packets,
+// if the scheme needs samples.
+func (s *Sender) measureBy(scheme string) {
+	measures := s.measures(scheme)
+	s.offset, s.live.prober.on = offset{}, measures && s.Probe > 0
+	s.live.packet.Timestamped = measures && !s.live.prober.on
+}
+
+// armProbe starts the timer of the probes when data is sent.
+func (s *Sender) armProbe(now unit.Time) {
+	if s.live.prober.on && s.Probes.At(s.place()) == unit.Never {
+		s.Probes.Set(s.place(), max(now, s.live.prober.due))
+	}
+}
+
+// stopProbes stops the timer of the probes.
+func (s *Sender) stopProbes() {
+	if s.live.prober.on {
+		s.Probes.Set(s.place(), unit.Never)
+	}
 }
 
 // Begin lets a sender without messages send from now on.
@@ -122,6 +153,7 @@ func (s *Sender) count(now unit.Time, length unit.Bytes) {
 	s.pacer.sent(now, length+s.Overhead)
 	s.SentPackets++
 	s.SentBytes += length
+	s.armProbe(now)
 }
 
 // within counts payload towards the burst and reports whether the burst continues.
@@ -138,6 +170,7 @@ func (l *live) within(payload unit.Bytes) bool {
 
 // end releases what the sender needs only until it is done.
 func (s *Sender) end() {
+	s.stopProbes()
 	s.done, s.live = true, nil
 	s.Timers.Set(React, s.place(), unit.Never)
 }

@@ -80,6 +80,9 @@ func (t *Table) Connect(list []ConnectionConfig) error {
 func (t *Table) grow(senders, receivers int) {
 	t.Timers.Grow(len(t.Senders)+senders, len(t.Receivers)+receivers)
 	t.Turns.Grow(len(t.Senders) + senders)
+	if t.Probe > 0 {
+		t.Probes.Grow(len(t.Senders) + senders)
+	}
 }
 
 // Has reports whether the NIC has a queue pair of the flow or connection.
@@ -199,8 +202,10 @@ func (t *Table) SwitchSchemes(now unit.Time, c *fabric.Change, out *fabric.Out) 
 	return true
 }
 
-// Next returns the next instant at which a timer fires, or credit is due.
-func (t *Table) Next() unit.Time { return min(t.Timers.Next(), t.Grantor.Next(), t.Accounts.Next()) }
+// Next returns the next instant at which a timer fires, or a probe or credit is due.
+func (t *Table) Next() unit.Time {
+	return min(t.Timers.Next(), t.Probes.Next(), t.Grantor.Next(), t.Accounts.Next())
+}
 
 // FireTimers handles the timers that are due.
 func (t *Table) FireTimers(now unit.Time, out *fabric.Out) {
@@ -216,5 +221,9 @@ func (t *Table) FireTimers(now unit.Time, out *fabric.Out) {
 		case Notify:
 			t.Receivers[i].NotifyDue(now, out)
 		}
+	}
+	for t.Probes.Next() <= now {
+		i, _ := t.Probes.First()
+		t.Senders[i].ProbeDue(now, out)
 	}
 }

@@ -54,6 +54,9 @@ func (t *target) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	case op == frame.OpcodeCNP:
 		t.sender.Notified(now, f, out)
 		return
+	case op == frame.RTTProbe:
+		r.AnswerProbe(now, f, out)
+		return
 	case isWrite(op) && (!t.inSend || f.PSN() != r.expected):
 		r.data(now, f, out)
 		return

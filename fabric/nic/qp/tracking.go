@@ -25,6 +25,8 @@ func (c *initiator) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		c.sender.Notified(now, f, out)
 	case c.Datagram:
 		c.engine.Discard(now, f, out) // nothing else returns
+	case op == frame.RTTResponse:
+		c.sender.Probed(now, f, out)
 	case op == frame.Acknowledge:
 		c.confirmed(now, f, out)
 	case op == frame.AtomicAcknowledge || op.IsData():

@@ -93,7 +93,7 @@ func (r *Requester) backlog() unit.Bytes {
 func (s *Sender) FlowID() fabric.FlowID { return s.ID }
 
 // BuildControl writes a credit request into f.
-func (r *Requester) BuildControl(c *control.Packet, f *frame.Frame) {
+func (r *Requester) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) {
 	u := frame.UET{Type: frame.UETControl, Control: frame.UETCreditRequest, Flow: uint32(r.ID), Credit: c.Credit}
 	u.Header = r.PacketTo(r.To, r.Source)
 	buildUETControl(&u, c, f)
@@ -161,7 +161,7 @@ func (r *Responder) ackUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
 }
 
 // BuildControl writes an ACK, a NAK, a CNP or credit into f.
-func (r *Responder) BuildControl(c *control.Packet, f *frame.Frame) {
+func (r *Responder) BuildControl(now unit.Time, c *control.Packet, f *frame.Frame) {
 	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Flow: uint32(r.ID), Credit: c.Credit}
 	switch c.Kind {
 	case control.UETAck:
@@ -170,8 +170,8 @@ func (r *Responder) BuildControl(c *control.Packet, f *frame.Frame) {
 	case control.UETNack:
 		u.Type, u.PSN, u.Expected = frame.UETNack, c.MSN, c.PSN
 	case control.Credit, control.CreditRequest:
-	case control.ACK, control.NAK, control.CNP:
-		r.Receiver.BuildControl(c, f)
+	case control.ACK, control.NAK, control.CNP, control.Probe, control.Response:
+		r.Receiver.BuildControl(now, c, f)
 		return
 	}
 	u.Header = *r.packetBack()
