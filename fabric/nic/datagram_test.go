@@ -20,12 +20,12 @@ func newDatagrams(t testing.TB, change ...func(*Config)) *fabricBench {
 	return newExchange(t, 1, append(change, func(c *Config) { c.Connections[0].Datagram = true })...)
 }
 
-// sends posts count sends of 1000 bytes at host 0, one each interval.
-func (b *fabricBench) sends(first uint32, count int, every unit.Time) {
+// sends posts count sends of 1000 bytes at host 0, one per microsecond.
+func (b *fabricBench) sends(count int) {
 	b.t.Helper()
 	for i := range count {
-		b.post(0, work.Command{ID: first + uint32(i), Verb: work.Send, Size: 1000})
-		b.run(b.now + every)
+		b.post(0, work.Command{ID: uint32(i), Verb: work.Send, Size: 1000})
+		b.run(b.now + us)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestLostDatagramIsCountedOnly(t *testing.T) {
 		}
 		return f.PSN() != 1 && f.PSN() != 2
 	}
-	b.sends(0, 5, us)
+	b.sends(5)
 	b.run(unit.Millisecond)
 	if got := b.from(0, isData); len(got) != 5 || len(b.done()) != 5 || b.delivered(1) != 3000 {
 		t.Errorf("%d packets, %d complete, %v delivered", len(got), len(b.done()), b.delivered(1))
@@ -117,7 +117,7 @@ func TestEnhancedCNPsAnswerMarkedDatagrams(t *testing.T) {
 			}
 			return true
 		}
-		b.sends(0, 50, us)
+		b.sends(50)
 		b.run(200 * us)
 		cnps := b.from(1, func(*frame.Frame) bool { return true })
 		if len(cnps) != 5 {
@@ -155,7 +155,7 @@ func TestOrdinaryCNPsAnswerMarkedDatagrams(t *testing.T) {
 			}
 			return true
 		}
-		b.sends(0, 20, us)
+		b.sends(20)
 		b.run(200 * us)
 		cnps := b.from(1, isCNP)
 		if len(cnps) == 0 || len(b.from(1, isACK)) > 0 || len(b.noted(0, fabric.RateChanged)) == 0 {
@@ -230,7 +230,7 @@ func TestEndOfMarksIsAnnounced(t *testing.T) {
 			}
 			return true
 		}
-		b.sends(0, c.count, us)
+		b.sends(c.count)
 		b.run(200 * us)
 		cnps := b.from(1, isCNP)
 		if len(cnps) != c.cnps {
