@@ -21,7 +21,7 @@ func TestFilesOfAPackageHaveAnOrder(t *testing.T) {
 	dirs := []string{
 		"../fabric/nic", "../fabric/nic/qp", "../fabric/nic/work", "../fabric/nic/control",
 		"../fabric/topology", "../fabric/topology/routes", "../fabric/scenariofile", "../cmd/rackfab",
-		"../fabric/nic/notify", "../fabric/nic/rx", "../fabric/nic/uet",
+		"../fabric/nic/notify", "../fabric/nic/rx", "../fabric/nic/shaper", "../fabric/nic/uet",
 		"../services/controller", "../services/internal/nodeservice", "../docs/internal/requirements",
 	}
 	below, err := filepath.Glob("../cmd/rackfab/internal/*")

@@ -2,23 +2,6 @@ package shaper
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Policy selects the next unit of a leaf among the units whose packets may go.
-type Policy string
-
-// Policies. All but RoundRobin select by Packet.Rank, and take turns at a tie.
-const (
-	RoundRobin   Policy = "round-robin"  // deficit round robin: equal shares in bytes, per direction
-	ByLoad       Policy = "load"         // the unit with the largest backlog
-	ByPriority   Policy = "priority"     // the most urgent unit
-	Availability Policy = "availability" // the unit furthest below its limit of outstanding packets
-)
-
-// Policies lists the valid policies.
-var Policies = []Policy{RoundRobin, ByLoad, ByPriority, Availability}
-
-// maxLeaves is the maximum number of leaves; the hardware has ten.
-const maxLeaves = 16
-
 // weightScale makes the shares of leaves exact to a thousandth of a byte.
 const weightScale = 1 << 10
 
@@ -31,6 +14,18 @@ const (
 	noOut         // only OUT tokens are missing, or reserved for another unit
 	noIn          // IN tokens are missing or reserved, or too much is outstanding
 )
+
+// offer is a unit's packet and the unit's arbitration state.
+type offer struct {
+	Packet
+	cost    [2]unit.Bytes // charge to the buckets
+	credit  [2]unit.Bytes // rest of the round's quantum
+	verdict verdict
+	outbid  bool       // the tokens that it could spend are reserved for another unit
+	assured bool       // the packet is within the assured limits of its leaf and branch
+	passed  unit.Bytes // IN bytes granted to other units while this one waited for tokens
+	skips   uint64
+}
 
 // judge sets the verdict of each offer and the eligible offers of each leaf. If
 // any offer of a leaf is within the assured rate, only such offers are
@@ -73,6 +68,8 @@ func (s *Shaper) verdictOf(now unit.Time, o *offer) verdict {
 	}
 	return mayGo
 }
+
+func (s *Shaper) leafPaused(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }
 
 // lack describes the buckets on a packet's path that hold too few tokens for
 // it.

@@ -16,52 +16,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// MaxUnits is the maximum number of units of one Shaper.
-const MaxUnits = 128
-
-// Pacing selects the limit on requested responses.
-type Pacing string
-
-// Ways of pacing.
-const (
-	PacingOff         Pacing = "off"         // no limit
-	PacingBucket      Pacing = "bucket"      // the IN buckets
-	PacingOutstanding Pacing = "outstanding" // an Outstanding; the IN buckets are not used
-)
-
-// Gate is the condition under which an IN bucket admits a response.
-type Gate string
-
-// Gates.
-const (
-	GateFull   Gate = "full"   // it has tokens for the whole response
-	GateCredit Gate = "credit" // it is not below 0; the response may take it below 0
-)
-
-// Config describes a shaper. Limits with a Rate of 0 do not limit.
-type Config struct {
-	Units       int
-	Out, In     Limit // of the head
-	Branches    []Level
-	Leaves      []Leaf
-	Pacing      Pacing
-	Gate        Gate
-	Outstanding Outstanding
-	Policy      Policy
-	// Quantum is a unit's budget per round and direction, in bytes. It must be
-	// at least the cost of the most expensive packet.
-	Quantum unit.Bytes
-}
-
-// Leaf is a shaping class.
-type Leaf struct {
-	Level
-	Branch   int
-	Priority int   // higher priorities go first
-	Weight   int   // share among leaves of one priority, at least 1
-	Class    uint8 // the traffic class that can pause it, 0 to 7
-}
-
 // Packet is a unit's offer of its next packet.
 type Packet struct {
 	Leaf int
@@ -88,18 +42,6 @@ type Shaper struct {
 	waiting  bool  // a leaf waited for tokens at the latest Pick
 	virtual  uint64
 	due      unit.Time
-}
-
-// offer is a unit's packet and the unit's arbitration state.
-type offer struct {
-	Packet
-	cost    [2]unit.Bytes // charge to the buckets
-	credit  [2]unit.Bytes // rest of the round's quantum
-	verdict verdict
-	outbid  bool       // the tokens that it could spend are reserved for another unit
-	assured bool       // the packet is within the assured limits of its leaf and branch
-	passed  unit.Bytes // IN bytes granted to other units while this one waited for tokens
-	skips   uint64
 }
 
 // New returns a shaper with full buckets and no offers. cfg must be valid, see
@@ -166,8 +108,6 @@ func (s *Shaper) Pause(now unit.Time, classes uint8) {
 	}
 	s.due = 0
 }
-
-func (s *Shaper) leafPaused(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }
 
 // Arrived releases n outstanding response bytes, which have arrived or will
 // never arrive.

@@ -8,12 +8,75 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// MaxUnits is the maximum number of units of one Shaper.
+const MaxUnits = 128
+
+// maxLeaves is the maximum number of leaves; the hardware has ten.
+const maxLeaves = 16
+
 // MaxRate and MaxDepth keep the arithmetic of the buckets far from overflowing
 // 63 bits.
 const (
 	MaxRate  = 100_000 * unit.GigabitPerSec
 	MaxDepth = 1000 * unit.Megabyte
 )
+
+// Pacing selects the limit on requested responses.
+type Pacing string
+
+// Ways of pacing.
+const (
+	PacingOff         Pacing = "off"         // no limit
+	PacingBucket      Pacing = "bucket"      // the IN buckets
+	PacingOutstanding Pacing = "outstanding" // an Outstanding; the IN buckets are not used
+)
+
+// Gate is the condition under which an IN bucket admits a response.
+type Gate string
+
+// Gates.
+const (
+	GateFull   Gate = "full"   // it has tokens for the whole response
+	GateCredit Gate = "credit" // it is not below 0; the response may take it below 0
+)
+
+// Config describes a shaper. Limits with a Rate of 0 do not limit.
+type Config struct {
+	Units       int
+	Out, In     Limit // of the head
+	Branches    []Level
+	Leaves      []Leaf
+	Pacing      Pacing
+	Gate        Gate
+	Outstanding Outstanding
+	Policy      Policy
+	// Quantum is a unit's budget per round and direction, in bytes. It must be
+	// at least the cost of the most expensive packet.
+	Quantum unit.Bytes
+}
+
+// Leaf is a shaping class.
+type Leaf struct {
+	Level
+	Branch   int
+	Priority int   // higher priorities go first
+	Weight   int   // share among leaves of one priority, at least 1
+	Class    uint8 // the traffic class that can pause it, 0 to 7
+}
+
+// Policy selects the next unit of a leaf among the units whose packets may go.
+type Policy string
+
+// Policies. All but RoundRobin select by Packet.Rank, and take turns at a tie.
+const (
+	RoundRobin   Policy = "round-robin"  // deficit round robin: equal shares in bytes, per direction
+	ByLoad       Policy = "load"         // the unit with the largest backlog
+	ByPriority   Policy = "priority"     // the most urgent unit
+	Availability Policy = "availability" // the unit furthest below its limit of outstanding packets
+)
+
+// Policies lists the valid policies.
+var Policies = []Policy{RoundRobin, ByLoad, ByPriority, Availability}
 
 // Validate returns all invalid settings as one error, or nil. longest and
 // dearest are the longest packet and the longest response that units will
