@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/rack"
@@ -58,9 +57,8 @@ func New(s *topology.Scenario) (*Lab, error) {
 	for i, changes := range rack.Plan(s, 0) {
 		l.nodes[i].Plan(changes)
 	}
-	for _, link := range s.Links {
-		least := link.Delay + link.Rate.Serialise(frame.MinLen+link.Overhead)
-		l.lookahead = min(l.lookahead, least)
+	for i := range s.Links {
+		l.lookahead = min(l.lookahead, s.Links[i].Lookahead())
 	}
 	return l, nil
 }

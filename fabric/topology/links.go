@@ -84,6 +84,12 @@ func (s *Scenario) LinkNamed(name string) int {
 	})
 }
 
+// Lookahead returns the least time between the transmission and the arrival of a frame:
+// the serialisation of the shortest frame, and the propagation delay.
+func (l *Link) Lookahead() unit.Time {
+	return l.Delay + l.Rate.Serialise(frame.MinLen+l.Overhead)
+}
+
 // NeededHeadroom returns the bytes that can still arrive at a port of the link,
 // starting with the frame that crosses the threshold. They are: that frame; a frame
 // that delays the PAUSE frame, and the PAUSE frame; both propagation delays; and the
