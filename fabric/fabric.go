@@ -25,6 +25,7 @@
 //	switching/rttx   ECN marks converted to RTT increments
 //	topology   the model of a scenario: nodes, links, flows, changes
 //	topology/routes   shortest paths and base RTTs
+//	topology/groups   a rack cut into groups of nodes, by expected work
 //	scenariofile   text form of a scenario: parser, validation, schema, settings
 //	rack       builds the machine of each node
 //	node       order of events at a node, and its digest

@@ -36,19 +36,29 @@ func topologyCommand() *cobra.Command {
 				return err
 			},
 		},
-		&cobra.Command{
-			Use:     "show FILE",
-			Short:   "List nodes, links, traffic classes and routes",
-			Example: "rackfab topology show pcn-16to2",
-			Args:    cobra.ExactArgs(1),
-			RunE: func(c *cobra.Command, args []string) error {
-				s, err := load.Scenario(args[0])
-				if err != nil {
-					return err
-				}
-				return showTopology(c.OutOrStdout(), s)
-			},
-		})
+		showCommand())
+	return c
+}
+
+func showCommand() *cobra.Command {
+	n := 0
+	c := &cobra.Command{
+		Use:     "show FILE",
+		Short:   "List nodes, links, traffic classes and routes, or a cut into groups",
+		Example: "rackfab topology show pcn-16to2 --groups 2",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := load.Scenario(args[0])
+			if err != nil {
+				return err
+			}
+			if c.Flags().Changed("groups") {
+				return showGroups(c.OutOrStdout(), s, n)
+			}
+			return showTopology(c.OutOrStdout(), s)
+		},
+	}
+	c.Flags().IntVar(&n, "groups", 0, "show the cut of the rack into this many groups instead: the group of each node, expected work, and links across")
 	return c
 }
 
