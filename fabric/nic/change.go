@@ -3,6 +3,7 @@ package nic
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -131,7 +132,22 @@ func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
 			return false
 		}
 	}
-	return n.addConnections(now, c.Connections) && n.qps.Engine.AddWorks(now, c.Works)
+	if !n.addConnections(now, c.Connections) {
+		return false
+	}
+	valid := true
+	for _, w := range c.Works {
+		valid = n.post(now, w) && valid
+	}
+	return valid
+}
+
+// post adds commands that the host posts from now on and reports whether they are valid.
+func (n *NIC) post(now unit.Time, w fabric.Work) bool {
+	return n.qps.Engine.Post(PostConfig{Connection: w.Connection, Series: work.Series{
+		Command: work.Command{ID: w.ID, Verb: work.Verb(w.Verb), Size: w.Size, Counter: -1},
+		At:      now, Every: w.Every, Count: w.Count,
+	}}) == nil
 }
 
 // addConnections adds this host's ends of connections and reports whether all were added. The

@@ -68,10 +68,8 @@ type (
 	ShapingClass = qp.ShapingClass
 	// ConnectionConfig is a connection for commands.
 	ConnectionConfig = qp.ConnectionConfig
-	// Command is a command and its connection.
-	Command = qp.Command
 	// PostConfig is a series of commands that the application posts.
 	PostConfig = qp.PostConfig
 	// TargetConfig is a series of target commands that the application posts.
-	TargetConfig = qp.TargetConfig
+	TargetConfig = work.TargetSeries
 )

@@ -171,7 +171,7 @@ func TestOrdinaryCNPsAnswerMarkedDatagrams(t *testing.T) {
 func TestDatagramQueuePairRefuses(t *testing.T) {
 	b := newDatagrams(t)
 	for _, c := range []work.Command{put(0, 100), get(0, 100), {Verb: work.FetchAdd, Size: 8}, {Verb: work.Send, Size: 1001}, {Verb: work.Send}} {
-		err := b.nics[0].qps.Engine.Check(&Command{Command: c})
+		err := b.nics[0].qps.Engine.Post(PostConfig{Series: work.Series{Command: c, Count: 1}})
 		if err == nil || !strings.Contains(err.Error(), "want send of 1 byte to 1KB, one packet") {
 			t.Errorf("%v of %v: %v", c.Verb, c.Size, err)
 		}

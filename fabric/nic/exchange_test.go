@@ -49,7 +49,7 @@ func (b *fabricBench) postCommand(connection fabric.FlowID, c work.Command) {
 	b.t.Helper()
 	n, out := b.nics[0], fabric.Out{}
 	n.now = b.now
-	if err := n.qps.Engine.Load([]PostConfig{{Command: Command{Connection: connection, Command: c}, At: b.now, Count: 1}}, nil); err != nil {
+	if err := n.qps.Engine.Post(PostConfig{Connection: connection, Series: work.Series{Command: c, At: b.now, Count: 1}}); err != nil {
 		b.t.Fatal(err)
 	}
 	n.qps.Engine.Tick(b.now, &out)

@@ -52,11 +52,14 @@ func New(cfg Config) (*NIC, error) {
 	if err == nil {
 		err = n.qps.Connect(cfg.Connections)
 	}
-	if err == nil {
-		err = n.qps.Engine.Load(cfg.Posts, cfg.Appends)
+	for i := 0; err == nil && i < len(cfg.Posts); i++ {
+		err = n.qps.Engine.Post(cfg.Posts[i])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
+	}
+	for _, a := range cfg.Appends {
+		n.qps.Engine.PostTarget(a)
 	}
 	return n, nil
 }

@@ -33,25 +33,27 @@ func TestFullCommandQueueDelaysTheHost(t *testing.T) {
 
 func TestInvalidCommandsAreRejected(t *testing.T) {
 	at := newExchange(t, 1)
-	for i, c := range []Command{
-		{Connection: 9, Command: get(0, 100)},
-		{Connection: 0, Command: get(0, 0)},
-		{Connection: 0, Command: work.Command{Verb: 99, Size: 1}},
-		{Connection: 0, Command: work.Command{Verb: work.FetchAdd, Size: 4}},
-		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1, After: work.Trigger{Counter: 7, Threshold: 1}}},
-		{Connection: 0, Command: work.Command{Verb: work.Put, Size: 1 << 40}},
+	post := func(host int, connection fabric.FlowID, c work.Command) error {
+		return at.nics[host].qps.Engine.Post(PostConfig{Connection: connection, Series: work.Series{Command: c, Count: 1}})
+	}
+	for i, c := range []work.Command{
+		get(0, 0),
+		{Verb: 99, Size: 1},
+		{Verb: work.FetchAdd, Size: 4},
+		{Verb: work.Put, Size: 1, After: work.Trigger{Counter: 7, Threshold: 1}},
+		{Verb: work.Put, Size: 1 << 40},
 	} {
-		if at.nics[0].qps.Engine.Check(&c) == nil {
+		if post(0, 0, c) == nil {
 			t.Errorf("command %d is accepted: %+v", i, c)
 		}
 	}
-	if valid := (Command{Command: get(0, 100)}); at.nics[0].qps.Engine.Check(&valid) != nil || at.nics[1].qps.Engine.Check(&valid) == nil {
-		t.Error("a command is accepted at its target, or refused at its initiator")
+	if valid := get(0, 100); post(0, 0, valid) != nil || post(1, 0, valid) == nil || post(0, 9, valid) == nil {
+		t.Error("a command is accepted at its target or without a connection, or refused at its initiator")
 	}
-	work := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(work.Get), Size: 100}}}
+	change := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(work.Get), Size: 100}}}
 	for name, n := range map[string]*NIC{"the target": at.nics[1], "a NIC without connections": mustNew(t, config(0, nil))} {
 		var out fabric.Out
-		n.Control(0, &work, &out)
+		n.Control(0, &change, &out)
 		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Inapplicable {
 			t.Errorf("at %s: %+v", name, out.Notes)
 		}
@@ -174,8 +176,9 @@ func TestListProcessing(t *testing.T) {
 	}
 	var out fabric.Out
 	for id, verb := range []work.TargetVerb{work.Search, work.Append, work.Search} {
-		b.nics[1].qps.Engine.PostTarget(b.now, work.Target{ID: uint32(id), Verb: verb}, &out)
+		b.nics[1].qps.Engine.PostTarget(TargetConfig{Target: work.Target{ID: uint32(id), Verb: verb}, At: b.now, Count: 1})
 	}
+	b.nics[1].qps.Engine.Tick(b.now, &out)
 	var found []bool
 	for _, n := range out.Notes {
 		found = append(found, n.Found())
@@ -195,7 +198,7 @@ func TestSchedule(t *testing.T) {
 		if c.Host == 0 {
 			cmd := get(100, 5000)
 			cmd.Counter = -1
-			c.Posts = []PostConfig{{Command: Command{Command: cmd}, At: 10 * us, Every: us, Count: 20}}
+			c.Posts = []PostConfig{{Series: work.Series{Command: cmd, At: 10 * us, Every: us, Count: 20}}}
 		}
 	})
 	b.run(unit.Millisecond)
@@ -240,9 +243,9 @@ func TestEngineValidation(t *testing.T) {
 		"depth":   func(c *Config) { c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 1, Depth: 100} },
 		"foreign": func(c *Config) { c.Connections[0].From, c.Connections[0].To = 5, 6 },
 		"command": func(c *Config) {
-			c.Posts = []PostConfig{{Command: Command{Connection: 9, Command: get(0, 1)}, Count: 1}}
+			c.Posts = []PostConfig{{Connection: 9, Series: work.Series{Command: get(0, 1), Count: 1}}}
 		},
-		"orphan": func(c *Config) { c.Connections, c.Posts = nil, []PostConfig{{Count: 1}} },
+		"orphan": func(c *Config) { c.Connections, c.Posts = nil, []PostConfig{{Series: work.Series{Count: 1}}} },
 	} {
 		c := config(0, nil, func(c *Config) {
 			c.Engine = engineConfig()
@@ -266,7 +269,7 @@ func TestCommandsDoNotAllocate(t *testing.T) {
 			if host == 0 {
 				cmd := get(0, 50_000)
 				cmd.Counter = -1
-				c.Posts = []PostConfig{{Command: Command{Command: cmd}, Count: 1 << 30}}
+				c.Posts = []PostConfig{{Series: work.Series{Command: cmd, Count: 1 << 30}}}
 			}
 		}))
 	}

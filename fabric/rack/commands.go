@@ -138,11 +138,14 @@ func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 	}
 	verb, _ := work.ParseVerb(cmd.Verb) // the scenario is valid
 	c.Posts = append(c.Posts, nic.PostConfig{
-		Command: nic.Command{Connection: r.connections[st.Connection].ID, Command: work.Command{
-			ID: st.First, Verb: verb, Size: cmd.Size, Address: cmd.Address, Operand: cmd.Operand, Compare: cmd.Expected,
-			Rank: int64(cmd.Urgency), Counter: int32(st.Command), After: trigger(r.s, cmd),
-		}},
-		At: cmd.At, Every: cmd.Every, Count: cmd.Count,
+		Connection: r.connections[st.Connection].ID,
+		Series: work.Series{
+			Command: work.Command{
+				ID: st.First, Verb: verb, Size: cmd.Size, Address: cmd.Address, Operand: cmd.Operand, Compare: cmd.Expected,
+				Rank: int64(cmd.Urgency), Counter: int32(st.Command), After: trigger(r.s, cmd),
+			},
+			At: cmd.At, Every: cmd.Every, Count: cmd.Count,
+		},
 	})
 }
 

@@ -17,6 +17,7 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Rece
 	back.From, back.To = flow.To, flow.From
 	e.index.Add(cfg.ID, base.place)
 	if cfg.From == e.Host {
+		base.flow = e.queues.AddFlow(base.class, uint64(cfg.ID))
 		c := newInitiator(base)
 		e.ends, e.initiators = append(e.ends, c), append(e.initiators, c)
 		e.timers.Grow(len(e.initiators))
@@ -71,12 +72,12 @@ func (e *Engine) Receive(now unit.Time, id fabric.FlowID, toInitiator bool, f *f
 }
 
 // Next returns the instant of the next Tick, Never if there is none.
-func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.postAt) }
+func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.queues.Due()) }
 
 // Tick handles due retry timers and the host's schedule.
 func (e *Engine) Tick(now unit.Time, out *fabric.Out) {
 	for e.Next() <= now {
-		if i, at := e.timers.First(); at <= e.postAt {
+		if i, at := e.timers.First(); at <= e.queues.Due() {
 			e.initiators[i].overdue(now, out)
 		} else {
 			e.postDue(now, out)

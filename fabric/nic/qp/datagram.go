@@ -30,14 +30,14 @@ func (c *initiator) asDatagram(p *frame.Packet) {
 // departing sets the deadline to the end of the transmission that begins now.
 func (c *initiator) departing(now unit.Time, f *frame.Frame) {
 	c.deadline = now + c.engine.Rate.Serialise(f.Len()+c.engine.Overhead)
-	c.engine.timers.Set(c.index, c.deadline)
+	c.engine.timers.Set(int(c.flow), c.deadline)
 }
 
 // departed completes the send whose transmission has ended. The link carries one frame at a
 // time, so that no other send of the connection is in flight.
 func (c *initiator) departed(now unit.Time, out *fabric.Out) {
 	c.deadline = unit.Never
-	c.engine.timers.Set(c.index, unit.Never)
+	c.engine.timers.Set(int(c.flow), unit.Never)
 	r := c.sent.Front()
 	c.sender.Fly(-r.Bytes)
 	c.finish(now, r, out)

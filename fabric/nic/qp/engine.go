@@ -24,21 +24,12 @@ type Engine struct {
 	index      Index // by flow: index into ends
 	ends       []end
 	initiators []*initiator
-	queues     []work.Queue[work.Command] // by class
-	turn       int                        // next queue of the initiator's scheduler
-	appends    work.Queue[work.Target]
-	flows      work.Flows
-	triggered  work.Triggered
+	queues     work.Queues
 	units      []mcu
 	pools      [2]pool
 	shaper     *shaper.Shaper
 	timers     agenda.Agenda // by initiator: its retry timer
-	schedule   []scheduled
-	coming     []TargetConfig
-	postAt     unit.Time // when the host posts the next command
-	lists      lists
 	memory     memory
-	changed    bool // a queue or unit has changed, so that commands may advance
 	sampled    shaperSample
 	stats      EngineStats
 }
@@ -66,6 +57,7 @@ type connection struct {
 	engine  *Engine
 	place   int    // in Engine.ends
 	class   int    // index of its ShapingClass
+	flow    int32  // of an initiator, in Engine.queues and Engine.initiators
 	sender  Sender // of requests or responses
 	unit    int    // unit that serves it; -1 for none
 	waiting bool
@@ -86,16 +78,10 @@ func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
 	e := &Engine{
 		Device:       d,
 		EngineConfig: cfg,
-		flows:        work.NewFlows(cfg.FlowQueues, cfg.FlowSlots),
-		triggered:    work.NewTriggered(cfg.Counters, cfg.CommandSlots),
-		appends:      work.NewQueue[work.Target](cfg.CommandSlots),
+		queues:       work.NewQueues(cfg.sizes()),
 		shaper:       shaper.New(tree),
 		units:        newUnits(cfg.Units, cfg.ResponseUnits),
 		timers:       agenda.New(0),
-		postAt:       unit.Never,
-	}
-	for range e.Classes {
-		e.queues = append(e.queues, work.NewQueue[work.Command](e.CommandSlots))
 	}
 	e.pools = newPools(e)
 	e.sampled.out, e.sampled.in = e.shaper.Tokens(0)
@@ -113,19 +99,6 @@ func (e *EngineConfig) ClassIndex(class fabric.Priority) int {
 		}
 	}
 	return -1
-}
-
-// scheduled is a PostConfig in progress.
-type scheduled struct {
-	PostConfig
-	next int // number of commands posted
-}
-
-func (s *scheduled) due() unit.Time {
-	if s.next == s.Count {
-		return unit.Never
-	}
-	return s.At + unit.Time(s.next)*s.Every
 }
 
 // shaperSample is the state of the shaper at the latest sample.

@@ -72,25 +72,10 @@ func (e *EngineConfig) Response(payload unit.Bytes) unit.Bytes {
 	return length
 }
 
-// Command is a command and its connection.
-type Command struct {
-	Connection fabric.FlowID
-	work.Command
-}
-
-// PostConfig is a series of commands that the application posts: Count commands with
-// ascending IDs from ID on, the first at At, one each Every. If the command queue is full,
-// the command is posted when there is room.
-type PostConfig struct {
-	Command
-	At, Every unit.Time
-	Count     int
-}
-
-// TargetConfig is a series of Count target commands that the application posts at At,
-// with ascending IDs from ID on.
-type TargetConfig struct {
-	work.Target
-	At    unit.Time
-	Count int
+// sizes returns the sizes of the queues of commands.
+func (e *EngineConfig) sizes() work.Sizes {
+	return work.Sizes{
+		Classes: len(e.Classes), CommandSlots: e.CommandSlots,
+		FlowQueues: e.FlowQueues, FlowSlots: e.FlowSlots, Counters: e.Counters,
+	}
 }

@@ -42,7 +42,7 @@ type ClassStats struct {
 // Stats returns a snapshot.
 func (e *Engine) Stats(now unit.Time) EngineStats {
 	s := e.stats
-	s.Triggered, s.Buffers = e.triggered.Waiting(), e.lists.buffers
+	s.Triggered, s.Buffers = e.queues.Triggered(), e.queues.Buffers()
 	s.OutTokens, s.InTokens = e.shaper.Tokens(now)
 	s.OpenResponses = e.shaper.Open()
 	for u := range e.units {

@@ -18,8 +18,6 @@ import (
 type initiator struct {
 	connection
 	receiver Receiver      // of responses
-	index    int           // in Engine.initiators
-	queue    int           // flow queue, -1 for none
 	ops      ring.Ring[op] // commands in progress
 	firstOp  uint64        // number of the first of ops; commands are numbered from 0
 	cutting  uint64        // number of the op being cut; endOp if all are cut
@@ -67,8 +65,8 @@ func newInitiator(base connection) *initiator {
 	e := base.engine
 	most := 2 * max(e.GetLimit, e.PutLimit)
 	return &initiator{
-		connection: base, index: len(e.initiators), queue: -1,
-		ops: ring.WithLimit[op](most + 1), sent: ring.WithLimit[request](most), deadline: unit.Never,
+		connection: base,
+		ops:        ring.WithLimit[op](most + 1), sent: ring.WithLimit[request](most), deadline: unit.Never,
 	}
 }
 
@@ -104,11 +102,10 @@ func (c *initiator) nextPart() (verb work.Verb, part work.Part, ok bool) {
 		return r.verb, c.rest(r), true
 	}
 	if c.cutting == c.endOp() {
-		if c.queue < 0 || c.ops.Full() || e.flows.Queue(c.queue).Len() == 0 {
+		if c.ops.Full() || e.queues.Len(c.flow) == 0 {
 			return 0, part, false
 		}
-		c.ops.Push(op{Command: e.flows.Queue(c.queue).Take()})
-		e.changed = true
+		c.ops.Push(op{Command: e.queues.Take(c.flow)})
 	}
 	o := c.op(c.cutting)
 	limit := e.PutLimit
@@ -262,7 +259,7 @@ func (c *initiator) offer() (idle bool) {
 	}
 	if !ok {
 		e.shaper.Withdraw(c.unit)
-		return c.sent.Len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
+		return c.sent.Len() == 0 && e.queues.Len(c.flow) == 0
 	}
 	e.shaper.Offer(c.unit, shaper.Packet{
 		Leaf: 2 * c.class, Out: c.requestLength(verb, part), In: part.Response,
@@ -295,14 +292,7 @@ func (c *initiator) rank() int64 {
 }
 
 // release frees the flow queue of an idle initiator.
-func (c *initiator) release() {
-	e := c.engine
-	if c.queue >= 0 {
-		e.flows.Release(c.queue)
-		c.queue = -1
-		e.changed = true
-	}
-}
+func (c *initiator) release() { c.engine.queues.Release(c.flow) }
 
 // head returns the trace ID of the command whose request is next.
 func (c *initiator) head() uint64 {

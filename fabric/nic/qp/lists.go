@@ -3,52 +3,8 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
-
-// lists is the state of list processing (LPE): the buffers that the host has appended
-// for future messages, and the messages that arrived before their buffer.
-type lists struct {
-	buffers    int // appended and not matched
-	unexpected int // arrived without a buffer and not matched since
-}
-
-// PostTarget queues a command of the target, written by the host. If the queue is full,
-// PostTarget refuses the command and notes it (CommandRefused).
-func (e *Engine) PostTarget(now unit.Time, c work.Target, out *fabric.Out) {
-	if !e.appends.Put(c) {
-		e.refuse(now, fabric.CommandRefused, fabric.NoFlow, c.ID, out)
-		return
-	}
-	e.listDue(now, out)
-}
-
-// listDue executes the queued commands of the target in order. The target's scheduler is
-// independent of the initiator's.
-func (e *Engine) listDue(now unit.Time, out *fabric.Out) {
-	for e.appends.Len() > 0 {
-		c := e.appends.Take()
-		found := e.lists.unexpected > 0
-		switch {
-		case c.Verb == work.Append && found:
-			e.lists.unexpected--
-		case c.Verb == work.Append:
-			e.lists.buffers++
-		}
-		out.Note(fabric.Note{Event: fabric.NewListSearched(c.ID, found), At: now, Flow: fabric.NoFlow})
-	}
-}
-
-// match takes a buffer for a new message and reports whether there was one.
-func (l *lists) match() bool {
-	if l.buffers == 0 {
-		l.unexpected++
-		return false
-	}
-	l.buffers--
-	return true
-}
 
 // receiveSend handles the expected packet of a send.
 func (t *target) receiveSend(now unit.Time, f *frame.Frame, out *fabric.Out) {
@@ -78,7 +34,7 @@ func (t *target) receiveSend(now unit.Time, f *frame.Frame, out *fabric.Out) {
 
 // match takes a buffer for the message that f begins, or counts the message as unexpected.
 func (t *target) match(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	if t.engine.lists.match() {
+	if t.engine.queues.Match() {
 		return
 	}
 	t.engine.stats.Unexpected++

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -233,8 +234,8 @@ func (c *initiator) watch() {
 			break // later rows were sent later, or may wait a little longer
 		}
 	}
-	if c.deadline == unit.Never || c.engine.timers.At(c.index) > c.deadline {
-		c.engine.timers.Set(c.index, c.deadline)
+	if c.deadline == unit.Never || c.engine.timers.At(int(c.flow)) > c.deadline {
+		c.engine.timers.Set(int(c.flow), c.deadline)
 	}
 }
 
@@ -246,7 +247,7 @@ func (c *initiator) overdue(now unit.Time, out *fabric.Out) {
 		return
 	}
 	if c.deadline > now {
-		c.engine.timers.Set(c.index, c.deadline)
+		c.engine.timers.Set(int(c.flow), c.deadline)
 		return
 	}
 	c.engine.LocalAckTimeoutErr++
@@ -283,11 +284,6 @@ func (c *initiator) fail(now unit.Time, out *fabric.Out) {
 	c.sender.Fly(-c.sender.InFlight())
 	c.sent.Drop(c.sent.Len())
 	c.active, c.resend, c.backlog = 0, 0, 0
-	if c.queue >= 0 {
-		for q := e.flows.Queue(c.queue); q.Len() > 0; {
-			e.refuse(now, fabric.CommandFailed, c.ID, q.Take().ID, out)
-		}
-	}
+	e.queues.Fail(c.flow, func(cmd work.Command) { e.refuse(now, fabric.CommandFailed, c.ID, cmd.ID, out) })
 	c.watch()
-	e.changed = true
 }

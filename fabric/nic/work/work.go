@@ -1,7 +1,7 @@
-// Package work implements the command interface between a host and its NIC:
-// the circular queues into which the host writes commands, the flow queues into
-// which the NIC sorts them, the commands that wait for a trigger, and the
-// segmentation of commands into packets and sub-requests. It knows no wire, no
+// Package work implements the command interface between a host and its NIC: the schedule on
+// which the host posts, the circular queues into which it writes commands, the commands that
+// wait for a trigger, the flow queues into which the NIC sorts commands, list processing at the
+// target, and the segmentation of commands into packets and sub-requests. It knows no wire, no
 // token and no response.
 //
 // Sources: CN 113692725 A / US 12,443,546 B2 (HPE), figures 2B and 3.

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,70 +57,6 @@ func TestQueueTwin(t *testing.T) {
 			}
 		}
 	})
-}
-
-// GET-18: the hash of a flow selects its flow queue, which no other flow uses.
-func TestEachFlowHasItsOwnQueue(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 8).Draw(t, "queues")
-		f := NewFlows(n, 1)
-		owned := map[int]int32{}
-		for flow := range int32(rapid.IntRange(1, 30).Draw(t, "flows")) {
-			hash := Hash(uint64(flow))
-			q, ok := f.Assign(flow, hash)
-			if ok != (len(owned) < n) {
-				t.Fatalf("flow %d got a queue: %v, with %d of %d taken", flow, ok, len(owned), n)
-			}
-			if !ok {
-				for _, q := range slices.Sorted(keys(owned)) {
-					f.Release(q)
-					delete(owned, q)
-					break
-				}
-				continue
-			}
-			if other, taken := owned[q]; taken {
-				t.Fatalf("flow %d got queue %d of flow %d", flow, q, other)
-			}
-			if _, taken := owned[int(hash%uint64(n))]; !taken && q != int(hash%uint64(n)) {
-				t.Fatalf("flow %d got queue %d, its hash says %d", flow, q, hash%uint64(n))
-			}
-			owned[q] = flow
-		}
-	})
-}
-
-func keys(m map[int]int32) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-// GET-19: a triggered command waits until its counter reaches the threshold and
-// is dispatched then.
-func TestTriggered(t *testing.T) {
-	tr := NewTriggered(2, 2)
-	first := Command{ID: 1, After: Trigger{Counter: 0, Threshold: 2}}
-	second := Command{ID: 2, After: Trigger{Counter: 1, Threshold: 1}}
-	if tr.Met(&first) || !tr.Met(&Command{}) || !tr.Arm(first) || !tr.Arm(second) || tr.Arm(first) {
-		t.Fatal("want two commands delayed, no slot for a third, and no command without a dependency")
-	}
-	tr.Count(0)
-	tr.Count(-1)
-	if tr.Due().Len() != 0 {
-		t.Fatal("a command is due before its threshold")
-	}
-	tr.Count(0)
-	if tr.Arm(first) {
-		t.Error("room for a third command while one waits and one is due")
-	}
-	if tr.Due().Len() != 1 || tr.Due().Take().ID != 1 || tr.Waiting() != 1 {
-		t.Error("the first command is not due at its threshold")
-	}
 }
 
 // GET-35, GET-36: RspPktLen is computed from the amount of data requested: the
