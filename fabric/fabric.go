@@ -67,7 +67,7 @@ const Priorities = 8
 // arrivals in the order of ports, then the tick.
 type Machine interface {
 	// Arrive handles a frame that was received whole at port. The frame belongs to
-	// the caller again when Arrive returns.
+	// the caller again when Arrive returns, unless the machine keeps it (Out.Keep).
 	Arrive(now unit.Time, port Port, f *frame.Frame, out *Out)
 	// Control applies a change at its instant.
 	Control(now unit.Time, c *Change, out *Out)
@@ -79,10 +79,11 @@ type Machine interface {
 }
 
 // Send is a frame transmitted on the link behind a port. Its Arrival is set. The
-// sends of a port are in the order of their arrivals.
+// sends of a port are in the order of their arrivals. A caller that takes the frame
+// over sets Frame to nil.
 type Send struct {
 	Port  Port
-	Frame frame.Frame
+	Frame *frame.Frame
 }
 
 // Out collects the effects of calls to a Machine. The caller resets it.
@@ -93,22 +94,60 @@ type Out struct {
 	Quiet bool
 	// Follow selects the messages whose per-frame notes are recorded despite Quiet.
 	Follow *Selection
+	// Pool provides the frames of Send and Keep. Without a pool they are allocated.
+	Pool *frame.Pool
+	// offered is the frame that the machine may keep without copying it, or nil.
+	offered *frame.Frame
 }
 
-// Reset empties the collection and keeps its memory.
-func (o *Out) Reset() { o.Sends, o.Notes = o.Sends[:0], o.Notes[:0] }
-
-// Send appends an empty send for port and returns its frame for the caller to fill.
-func (o *Out) Send(port Port) *frame.Frame {
-	if len(o.Sends) < cap(o.Sends) {
-		o.Sends = o.Sends[:len(o.Sends)+1]
-	} else {
-		o.Sends = append(o.Sends, Send{})
+// Reset empties the collection and keeps its memory. Frames of sends that nobody took
+// over return to the pool.
+func (o *Out) Reset() {
+	for i := range o.Sends {
+		if f := o.Sends[i].Frame; f != nil {
+			o.Pool.Put(f)
+		}
 	}
-	s := &o.Sends[len(o.Sends)-1]
-	s.Port = port
-	return &s.Frame
+	o.Sends, o.Notes = o.Sends[:0], o.Notes[:0]
 }
+
+// Send appends a send for port and returns its frame for the caller to fill. The
+// content of the frame is undefined.
+func (o *Out) Send(port Port) *frame.Frame {
+	f := o.Pool.Get()
+	o.Forward(port, f)
+	return f
+}
+
+// Forward appends a send of a frame that the machine kept.
+func (o *Out) Forward(port Port, f *frame.Frame) {
+	o.Sends = append(o.Sends, Send{Port: port, Frame: f})
+}
+
+// Arrive passes f, which comes from the pool, to the machine, which may keep it. If it
+// does not, the frame returns to the pool.
+func (o *Out) Arrive(m Machine, now unit.Time, port Port, f *frame.Frame) {
+	o.offered = f
+	m.Arrive(now, port, f, o)
+	if o.offered != nil {
+		o.Pool.Put(f)
+	}
+}
+
+// Keep returns the arriving frame f, or a copy if f belongs to the caller of the
+// machine. The result belongs to the machine until it passes it to Forward or Drop.
+func (o *Out) Keep(f *frame.Frame) *frame.Frame {
+	if o.offered == f {
+		o.offered = nil
+		return f
+	}
+	kept := o.Pool.Get()
+	*kept = *f
+	return kept
+}
+
+// Drop returns a frame that the machine kept to the pool.
+func (o *Out) Drop(f *frame.Frame) { o.Pool.Put(f) }
 
 // Note records n, unless it is a per-frame note and Out does not want it.
 func (o *Out) Note(n Note) {

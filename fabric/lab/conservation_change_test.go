@@ -58,7 +58,7 @@ func (c *census) count(e event, arrived *frame.Frame) error {
 		}
 	}
 	for i := range c.out.Sends {
-		f := &c.out.Sends[i].Frame
+		f := c.out.Sends[i].Frame
 		if f.Class() == frame.ClassPFC {
 			continue
 		}

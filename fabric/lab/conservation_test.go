@@ -94,7 +94,7 @@ func (l *ledger) count(e event, arrived *frame.Frame) error {
 		}
 	}
 	for i := range l.out.Sends {
-		f := &l.out.Sends[i].Frame
+		f := l.out.Sends[i].Frame
 		l.flying += int64(f.Payload)
 		here.add(f, -1)
 		if nic {

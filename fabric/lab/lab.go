@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/rack"
@@ -30,6 +31,7 @@ type Lab struct {
 	lookahead unit.Time
 	now       unit.Time
 	out       fabric.Out
+	pool      frame.Pool
 	// Listen, if set, is called with the notes of a node, in order of time within a
 	// call. Per-frame notes are omitted unless PerFrame is set. Use Hear for several
 	// listeners.
@@ -51,7 +53,7 @@ func New(s *topology.Scenario) (*Lab, error) {
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.Name, err)
 		}
-		l.nodes = append(l.nodes, node.New(m, len(l.ports[i])))
+		l.nodes = append(l.nodes, node.New(m, len(l.ports[i]), &l.pool))
 		l.recorders = append(l.recorders, measure.NewRecorder(s, i))
 	}
 	for i, changes := range rack.Plan(s, 0) {
@@ -129,7 +131,8 @@ func (l *Lab) deliver(i int) {
 	for s := range l.out.Sends {
 		send := &l.out.Sends[s]
 		end := ends[send.Port]
-		l.nodes[end.Peer].Push(end.PeerPort, &send.Frame)
+		l.nodes[end.Peer].Take(end.PeerPort, send.Frame)
+		send.Frame = nil
 	}
 	l.recorders[i].Observe(l.out.Notes)
 	if l.Listen != nil {

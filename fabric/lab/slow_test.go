@@ -101,7 +101,7 @@ func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
 	}
 	for _, s := range w.out.Sends {
 		to := w.ends[e.node][s.Port]
-		w.flying[to.Peer][to.PeerPort] = append(w.flying[to.Peer][to.PeerPort], s.Frame)
+		w.flying[to.Peer][to.PeerPort] = append(w.flying[to.Peer][to.PeerPort], *s.Frame)
 	}
 	w.notes[e.node] = append(w.notes[e.node], w.out.Notes...)
 	return e, arrived, true

@@ -289,7 +289,7 @@ func TestLostIndicationIsRepeated(t *testing.T) {
 	n.Tick(3*us, &out)
 	var acks []sentFrame
 	for _, s := range out.Sends {
-		acks = append(acks, sentFrame{Frame: s.Frame})
+		acks = append(acks, sentFrame{Frame: *s.Frame})
 	}
 	if diff := cmp.Diff([]string{"0", "2 M 1", "3"}, reports(acks)); diff != "" || n.Stats().ControlQueueDrops != 1 {
 		t.Errorf("%d dropped, %s", n.Stats().ControlQueueDrops, diff)

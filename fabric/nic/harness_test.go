@@ -137,13 +137,13 @@ func (b *fabricBench) next() (host int, at unit.Time, arrival bool) {
 func (b *fabricBench) take(host int, out *fabric.Out) {
 	b.notes[host] = append(b.notes[host], out.Notes...)
 	for _, s := range out.Sends {
-		b.sent = append(b.sent, sentFrame{host, b.now, s.Frame})
+		b.sent = append(b.sent, sentFrame{host, b.now, *s.Frame})
 		to := s.Frame.DstIP().Host()
 		if s.Frame.Class() == frame.ClassPFC {
 			to = 1 - host // link partners, in a bench of two
 		}
-		if (b.tap == nil || b.tap(host, &s.Frame)) && to < len(b.inbox) {
-			b.inject(to, s.Frame.Arrival, s.Frame)
+		if (b.tap == nil || b.tap(host, s.Frame)) && to < len(b.inbox) {
+			b.inject(to, s.Frame.Arrival, *s.Frame)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestLostNAKIsRepeated(t *testing.T) {
 	n.Arrive(3, 0, &f, &out)
 	at, _ := n.Next()
 	n.Tick(at, &out)
-	if last := out.Sends[len(out.Sends)-1].Frame; len(out.Sends) != 2 || !isNAK(&last) || last.PSN() != 1 {
+	if last := out.Sends[len(out.Sends)-1].Frame; len(out.Sends) != 2 || !isNAK(last) || last.PSN() != 1 {
 		t.Errorf("%d sends, the last %v", len(out.Sends), last.Opcode())
 	}
 }

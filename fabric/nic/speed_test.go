@@ -24,7 +24,7 @@ func newBackToBack(t testing.TB, flows int, change func(*Config)) *backToBack {
 	for i := range flows {
 		cfg = append(cfg, flow(fabric.FlowID(i), Endless))
 	}
-	b := &backToBack{out: fabric.Out{Quiet: true}}
+	b := &backToBack{out: fabric.Out{Quiet: true, Pool: new(frame.Pool)}}
 	for host := range b.nics {
 		b.nics[host] = mustNew(t, config(host, cfg, change, func(c *Config) { c.Timeout, c.AckEvery = unit.Millisecond, 4 }))
 	}
@@ -51,13 +51,13 @@ func (b *backToBack) step() int {
 		b.nics[host].Tick(at, &b.out)
 	}
 	for i := range b.out.Sends {
-		if f := &b.out.Sends[i].Frame; b.mark && isData(f) {
+		if f := b.out.Sends[i].Frame; b.mark && isData(f) {
 			f.PushHop(&frame.Hop{Depth: 100_000}, 1500)
 			if b.count++; b.count%2 == 0 {
 				f.SetECN(frame.CE)
 			}
 		}
-		b.inbox[1-host].Push(b.out.Sends[i].Frame)
+		b.inbox[1-host].Push(*b.out.Sends[i].Frame)
 	}
 	return len(b.out.Sends)
 }

@@ -30,7 +30,8 @@ const stuckAfter = 1 << 20
 // Invariant: now never decreases, and every event before now has been handled.
 type Node struct {
 	machine  fabric.Machine
-	inbox    []ring.Ring[frame.Frame]
+	inbox    []ring.Ring[arrival]
+	pool     *frame.Pool // of the frames in the inbox and in the machine
 	order    agenda.Agenda
 	changes  []fabric.Change // future changes, in the order of their instants
 	applied  int
@@ -41,30 +42,45 @@ type Node struct {
 	tap      *Tap   // nil if nothing observes the node
 }
 
+// arrival is a frame in an inbox.
+type arrival struct {
+	at    unit.Time
+	frame *frame.Frame
+}
+
 // digestBlock is the number of bytes above which unhashed is added to the digest.
 const digestBlock = 4096
 
-// New returns a node with the given machine and number of ports.
-func New(machine fabric.Machine, ports int) *Node {
+// New returns a node with the given machine and number of ports. Nodes in one loop share
+// a pool of frames.
+func New(machine fabric.Machine, ports int, pool *frame.Pool) *Node {
 	return &Node{
 		machine: machine,
-		inbox:   make([]ring.Ring[frame.Frame], ports),
+		inbox:   make([]ring.Ring[arrival], ports),
+		pool:    pool,
 		order:   agenda.New(ports),
 		digest:  xxhash.New(),
 	}
 }
 
-// Push adds a frame that arrives at port. The frames of a port must come in the order
-// of their arrivals, none before Now. Push panics on any other order, a fault of the
+// Push adds a copy of a frame that arrives at port. The frames of a port must come in the
+// order of their arrivals, none before Now. Push panics on any other order, a fault of the
 // caller.
 func (n *Node) Push(port fabric.Port, f *frame.Frame) {
-	q := &n.inbox[port]
-	if f.Arrival < n.now || q.Len() > 0 && f.Arrival < q.Back().Arrival {
-		panic(fmt.Sprintf("node: frame at port %d arrives at %d ps, after %d ps were handled", port, f.Arrival, n.now))
+	own := n.pool.Get()
+	*own = *f
+	n.Take(port, own)
+}
+
+// Take is Push for a frame of the node's pool, which belongs to the node from now on.
+func (n *Node) Take(port fabric.Port, f *frame.Frame) {
+	q, at := &n.inbox[port], f.Arrival
+	if at < n.now || q.Len() > 0 && at < q.Back().at {
+		panic(fmt.Sprintf("node: frame at port %d arrives at %d ps, after %d ps were handled", port, at, n.now))
 	}
-	*q.Next() = *f
+	*q.Next() = arrival{at, f}
 	if q.Len() == 1 {
-		n.order.Set(int(port), f.Arrival)
+		n.order.Set(int(port), at)
 	}
 }
 
@@ -120,8 +136,9 @@ func (n *Node) Next() unit.Time {
 // Run handles every event strictly before bound in order of time. At one instant it
 // applies changes as planned, then arrivals by port, then the tick. It appends the
 // effects to out. It returns early, with Next() < bound, once out holds SendLimit
-// sends.
+// sends. The frames of the sends are from the node's pool.
 func (n *Node) Run(bound unit.Time, out *fabric.Out) {
+	out.Pool = n.pool
 	ticks := 0
 	for len(out.Sends) < SendLimit {
 		port, at := n.order.First()
@@ -165,22 +182,22 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	n.now = at
 	q := &n.inbox[port]
-	f := q.Front()
-	n.arrivals++
-	n.sum(fabric.Port(port), f)
-	if n.tap == nil {
-		n.machine.Arrive(at, fabric.Port(port), f, out)
-	} else {
-		n.arriving(port, f)
-		sends, notes := len(out.Sends), len(out.Notes)
-		n.machine.Arrive(at, fabric.Port(port), f, out)
-		n.handled(sends, notes, out)
-	}
+	f := q.Front().frame
 	q.Drop(1)
 	if q.Len() == 0 {
 		n.order.Set(port, unit.Never)
 	} else {
-		n.order.Set(port, q.Front().Arrival)
+		n.order.Set(port, q.Front().at)
+	}
+	n.arrivals++
+	n.sum(fabric.Port(port), f)
+	if n.tap == nil {
+		out.Arrive(n.machine, at, fabric.Port(port), f)
+	} else {
+		n.arriving(port, f)
+		sends, notes := len(out.Sends), len(out.Notes)
+		out.Arrive(n.machine, at, fabric.Port(port), f)
+		n.handled(sends, notes, out)
 	}
 }
 

@@ -43,7 +43,7 @@ func at(t unit.Time) *frame.Frame { return &frame.Frame{Arrival: t} }
 
 func TestOrderIsTimeThenPortThenTick(t *testing.T) {
 	d := &diary{next: []unit.Time{5, 7}}
-	n := New(d, 3)
+	n := New(d, 3, nil)
 	n.Push(2, at(5))
 	n.Push(1, at(5))
 	n.Push(1, at(6))
@@ -64,7 +64,7 @@ func TestOrderIsTimeThenPortThenTick(t *testing.T) {
 }
 
 func TestFrameFromThePastPanicsWithBothInstants(t *testing.T) {
-	n := New(&diary{}, 1)
+	n := New(&diary{}, 1, nil)
 	n.Push(0, at(10))
 	var out fabric.Out
 	n.Run(11, &out)
@@ -79,7 +79,7 @@ func TestFrameFromThePastPanicsWithBothInstants(t *testing.T) {
 
 func TestDigestCoversTimePortPayloadAndBytes(t *testing.T) {
 	digest := func(arrival unit.Time, port fabric.Port, payload uint32, head string) uint64 {
-		n := New(&diary{}, 2)
+		n := New(&diary{}, 2, nil)
 		f := &frame.Frame{Arrival: arrival, Payload: payload}
 		f.SetHeader([]byte(head))
 		n.Push(port, f)
@@ -107,7 +107,7 @@ func TestMergeMatchesASort(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ports := rapid.IntRange(1, 9).Draw(t, "ports")
 		d := &diary{}
-		n := New(d, ports)
+		n := New(d, ports, nil)
 		type arrival struct {
 			at   unit.Time
 			port int
@@ -142,7 +142,7 @@ func TestMergeMatchesASort(t *testing.T) {
 // At one instant changes come first, in the order of the plan.
 func TestChangesPrecedeArrivals(t *testing.T) {
 	d := &diary{next: []unit.Time{5}}
-	n := New(d, 1)
+	n := New(d, 1, nil)
 	n.Push(0, at(5))
 	n.Plan([]fabric.Change{{At: 3, Verb: fabric.Freeze}, {At: 5, Verb: fabric.Thaw}, {At: 5, Verb: fabric.Tune}, {At: 9, Verb: fabric.Freeze}})
 	var out fabric.Out
@@ -176,7 +176,7 @@ func TestDigestCoversChanges(t *testing.T) {
 		{At: 1, Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 1}}},
 		{At: 1, Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 1, Baseline: true}}},
 	} {
-		n := New(&diary{}, 1)
+		n := New(&diary{}, 1, nil)
 		n.Plan([]fabric.Change{c})
 		n.Run(10, &fabric.Out{})
 		if other, twice := seen[n.Digest()]; twice {
@@ -184,7 +184,7 @@ func TestDigestCoversChanges(t *testing.T) {
 		}
 		seen[n.Digest()] = c
 	}
-	if _, ok := seen[New(&diary{}, 1).Digest()]; ok {
+	if _, ok := seen[New(&diary{}, 1, nil).Digest()]; ok {
 		t.Error("the digest does not depend on the change")
 	}
 }
@@ -202,5 +202,21 @@ func TestMachineThatDoesNotAdvancePanics(t *testing.T) {
 		}
 	}()
 	var out fabric.Out
-	New(&stubborn{}, 1).Run(4, &out)
+	New(&stubborn{}, 1, nil).Run(4, &out)
+}
+
+// Frames pass through nodes in one loop without a copy, and return to their pool.
+func TestTakeDoesNotCopy(t *testing.T) {
+	var pool frame.Pool
+	n := New(&diary{}, 1, &pool)
+	f := pool.Get()
+	*f = *at(5)
+	n.Take(0, f)
+	if pool.Get() == f {
+		t.Fatal("a frame in the inbox is in the pool")
+	}
+	var out fabric.Out
+	if n.Run(6, &out); pool.Get() != f {
+		t.Error("the frame that was handled is not in the pool")
+	}
 }

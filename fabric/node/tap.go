@@ -78,7 +78,7 @@ func (n *Node) wayIn(port fabric.Port, f *frame.Frame) Way {
 func (n *Node) handled(sends, notes int, out *fabric.Out) {
 	if n.tap.Frame != nil {
 		for i := sends; i < len(out.Sends); i++ {
-			n.tap.Frame(n.now, out.Sends[i].Port, Out, &out.Sends[i].Frame)
+			n.tap.Frame(n.now, out.Sends[i].Port, Out, out.Sends[i].Frame)
 		}
 	}
 	if n.tap.Event != nil {

@@ -38,7 +38,7 @@ func TestTapSeesEveryFrameOnce(t *testing.T) {
 	}
 	run := func(with *Tap) (uint64, int) {
 		e := &echo{diary{next: []unit.Time{5}}}
-		n := New(e, 2)
+		n := New(e, 2, nil)
 		n.Look(with)
 		n.Plan([]fabric.Change{{At: 4, Verb: fabric.Freeze}})
 		n.Push(0, at(5))

@@ -44,7 +44,7 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 		for _, lane := range s.ports[i].queues[class].lanes {
 			for j := range lane.Len() {
 				e := lane.At(j)
-				do(e.from, fabric.Port(i), FlowOf(&e.frame), e.length)
+				do(e.from, fabric.Port(i), FlowOf(e.frame), e.length)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func newLoad(tb testing.TB, cfg Config) *load {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := &load{s: s, out: fabric.Out{Quiet: true}}
+	l := &load{s: s, out: fabric.Out{Quiet: true, Pool: new(frame.Pool)}}
 	for i := range l.frames {
 		l.frames[i] = *from(2+i, data(i%2, uint32(i), lossless))
 	}

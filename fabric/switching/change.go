@@ -75,14 +75,15 @@ func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 		q := &p.queues[class]
 		for q.count > 0 {
 			e := q.front()
-			in := incoming{frame: &e.frame, length: e.length, at: e.from, class: class}
+			in := incoming{frame: e.frame, length: e.length, at: e.from, class: class}
 			if e.counted {
-				s.converter.Left(now, fieldsOf(&e.frame))
+				s.converter.Left(now, fieldsOf(e.frame))
 			}
 			s.drop(now, in, fabric.DropLinkDown, out)
 			q.pop()
 			p.depth.pop(in.length)
 			s.release(now, in.at, class, in.length, out)
+			out.Drop(in.frame)
 		}
 		p.drr.leave(class)
 		p.npecn[class] = npecn{}

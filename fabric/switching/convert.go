@@ -93,7 +93,7 @@ func (s *Switch) setIncrement(d unit.Time) bool {
 // and the level of the flow, and clears CE. The packet of a flow that is not in the
 // table is unchanged.
 func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, out *fabric.Out) {
-	f := &e.frame
+	f := e.frame
 	if s.converter.classes&(1<<class) == 0 || f.Class() != frame.ClassRoCE || !forward(f.Opcode()) {
 		return
 	}

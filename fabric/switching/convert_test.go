@@ -322,7 +322,7 @@ func TestConverterConfigIsValidated(t *testing.T) {
 // A frame causes no allocation in a converter.
 func TestConverterDoesNotAllocate(t *testing.T) {
 	r := converting(t, nil)
-	r.out.Quiet = true
+	r.out.Quiet, r.out.Pool = true, new(frame.Pool)
 	there, back := onward(0, frame.CE), answer()
 	now := unit.Time(0)
 	step := func() {

@@ -61,7 +61,7 @@ func (p *port) due() unit.Time {
 // enqueue adds a frame to the queue of its class and returns its entry.
 func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	q := &p.queues[in.class]
-	e := q.push(in.frame, in.length, in.at)
+	e := q.push(out.Keep(in.frame), in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
 	if fabric.Follows(in.frame.Trace) {
@@ -109,8 +109,8 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	q := &p.queues[class]
 	e := q.front()
 	length, from, late, counted, arrived := e.length, e.from, e.late, e.counted, e.frame.Arrival
-	f := out.Send(p.id)
-	*f = e.frame
+	f := e.frame
+	out.Forward(p.id, f)
 	q.pop()
 	p.depth.pop(length)
 	if q.count == 0 {

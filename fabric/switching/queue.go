@@ -9,7 +9,7 @@ import (
 
 // entry is a queued frame.
 type entry struct {
-	frame  frame.Frame
+	frame  *frame.Frame // kept by the switch
 	length unit.Bytes
 	from   fabric.Port // ingress port, which its buffer is charged to
 	// late says that the frame found other frames waiting on its arrival (PCN-25).
@@ -39,7 +39,7 @@ func newQueue(a Arbitration, ports int) queue {
 	return queue{lanes: make([]ring.Ring[entry], 1)}
 }
 
-// push appends a copy of the frame to its lane. It returns the entry, which is valid
+// push appends a frame to its lane, which keeps it. It returns the entry, which is valid
 // until the next push.
 func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry {
 	lane := 0
@@ -48,7 +48,7 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry
 		q.arbiter.join(int32(from))
 	}
 	e := q.lanes[lane].Next()
-	e.frame = *f
+	e.frame = f
 	e.length = length
 	e.from = from
 	e.late, e.counted = q.count > 0, false

@@ -120,7 +120,7 @@ func (r *rig) leaving(at fabric.Port, class frame.Class) []frame.Frame {
 	var frames []frame.Frame
 	for i := range r.out.Sends {
 		if s := &r.out.Sends[i]; s.Port == at && s.Frame.Class() == class {
-			frames = append(frames, s.Frame)
+			frames = append(frames, *s.Frame)
 		}
 	}
 	return frames

@@ -61,7 +61,7 @@ type Runner struct {
 func New(cfg Config) (*Runner, error) {
 	r := &Runner{
 		cfg:     cfg,
-		node:    node.New(cfg.Machine, len(cfg.Ports)),
+		node:    node.New(cfg.Machine, len(cfg.Ports), new(frame.Pool)),
 		inbox:   newInbox(),
 		granted: make(chan struct{}, 1),
 	}
@@ -236,7 +236,7 @@ func (r *Runner) work(ctx context.Context) {
 		}
 		r.node.Run(horizon, &r.out)
 		for i := range r.out.Sends {
-			r.links.Send(int(r.out.Sends[i].Port), &r.out.Sends[i].Frame)
+			r.links.Send(int(r.out.Sends[i].Port), r.out.Sends[i].Frame)
 		}
 		if r.cfg.Observe != nil && len(r.out.Notes) > 0 {
 			r.cfg.Observe(r.out.Notes)

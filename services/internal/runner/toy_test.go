@@ -185,7 +185,7 @@ func drive(s *shape) (digests []uint64, hops int64) {
 	nodes := make([]*node.Node, len(s.toys))
 	index := make(map[string]int)
 	for i, t := range s.toys {
-		nodes[i], index[s.names[i]] = node.New(t, len(t.ports)), i
+		nodes[i], index[s.names[i]] = node.New(t, len(t.ports), nil), i
 	}
 	for {
 		first := 0
@@ -202,7 +202,7 @@ func drive(s *shape) (digests []uint64, hops int64) {
 		nodes[first].Run(at+1, &out)
 		for i := range out.Sends {
 			p := s.toys[first].ports[out.Sends[i].Port]
-			nodes[index[p.Peer]].Push(p.PeerPort, &out.Sends[i].Frame)
+			nodes[index[p.Peer]].Push(p.PeerPort, out.Sends[i].Frame)
 		}
 	}
 	for _, n := range nodes {
