@@ -12,7 +12,7 @@ import (
 // Control applies a change at its instant.
 func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	if c.Routes != nil {
-		s.ecmp.routes = c.Routes
+		s.ecmp.setRoutes(c.Routes)
 		note(now, 0, 0, fabric.Event{Kind: fabric.Rerouted}, out)
 	}
 	valid := true

@@ -2,6 +2,7 @@ package switching
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -10,25 +11,62 @@ import (
 
 // ecmp routes by destination host and spreads flows over ports of equal cost.
 type ecmp struct {
-	seed   uint64
-	routes [][]fabric.Port
+	seed uint64
+	// next is the egress port by host, or ^i if the host is reached by the ports of
+	// sets[i]. Many hosts share few sets, so that a route is found by one access to a
+	// small table, and one to a set that is in use all the time.
+	next []int32
+	sets [][]fabric.Port // each once; the first is empty, of hosts without a route
 }
 
+// noRoute is the entry of a host without a route.
+const noRoute = ^int32(0)
+
 func newECMP(seed uint64, routes [][]fabric.Port) ecmp {
-	return ecmp{seed: splitmix.Mix(seed + streamECMP), routes: routes}
+	e := ecmp{seed: splitmix.Mix(seed + streamECMP)}
+	e.setRoutes(routes)
+	return e
+}
+
+// setRoutes replaces the routes, given as egress ports by host.
+func (e *ecmp) setRoutes(routes [][]fabric.Port) {
+	e.next, e.sets = make([]int32, len(routes)), [][]fabric.Port{nil}
+	for host, ports := range routes {
+		if len(ports) == 1 {
+			e.next[host] = int32(ports[0])
+			continue
+		}
+		same := func(set []fabric.Port) bool { return slices.Equal(set, ports) }
+		i := slices.IndexFunc(e.sets, same)
+		if i < 0 {
+			i = len(e.sets)
+			e.sets = append(e.sets, slices.Clone(ports))
+		}
+		e.next[host] = ^int32(i)
+	}
 }
 
 // route returns the egress port of a frame to the host, false if there is no route.
 // All frames of a flow to the host take the same port.
 func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
-	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
-		return 0, false
+	port, set := e.lookUp(host)
+	if len(set) > 0 {
+		port = pick(set, e.hash(f))
 	}
-	ports := e.routes[host]
-	if len(ports) == 1 {
-		return ports[0], true
+	return port, port >= 0
+}
+
+// lookUp returns the only egress port to the host, or the ports to pick from. The port is
+// negative and the set empty if there is no route.
+func (e *ecmp) lookUp(host int) (fabric.Port, []fabric.Port) {
+	next := noRoute
+	if uint(host) < uint(len(e.next)) {
+		next = e.next[host]
 	}
-	return pick(ports, e.hash(f)), true
+	if next >= 0 {
+		return fabric.Port(next), nil
+	}
+	return -1, e.sets[^next]
 }
 
 // pick selects one of several ports by a hash.
@@ -40,11 +78,11 @@ func pick(ports []fabric.Port, hash uint64) fabric.Port {
 // back returns the egress port of the data that a RoCEv2 packet answers, false if
 // there is no route.
 func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
-	host := f.SrcIP().Host()
-	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
-		return 0, false
+	port, set := e.lookUp(f.SrcIP().Host())
+	if len(set) > 0 {
+		port = pick(set, e.tuple(f.DstIP(), f.SrcIP(), f))
 	}
-	return pick(e.routes[host], e.tuple(f.DstIP(), f.SrcIP(), f)), true
+	return port, port >= 0
 }
 
 // Spread returns the port that the frames of a flow take at the switch with that

@@ -1,7 +1,10 @@
 package switching
 
 import (
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -54,5 +57,39 @@ func TestNoRoute(t *testing.T) {
 		if got := r.out.Notes; len(got) != 1 || got[0] != want {
 			t.Errorf("host %d: noted %+v, want %+v", host, got, want)
 		}
+	}
+}
+
+// The twin of the table is the list of ports by host.
+func TestRoutesAgainstList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(rapid.SliceOfN(rapid.Custom(drawPort), 0, 3), 0, 20).Draw(t, "routes")
+		e := newECMP(1, nil)
+		e.setRoutes(list)
+		for host := range len(list) + 2 {
+			var want []fabric.Port
+			if host < len(list) {
+				want = list[host]
+			}
+			port, set := e.lookUp(host)
+			if port >= 0 {
+				set = []fabric.Port{port}
+			}
+			if !slices.Equal(set, want) || port >= 0 != (len(want) == 1) {
+				t.Fatalf("host %d: port %d, set %v, want %v", host, port, set, want)
+			}
+		}
+		if len(e.sets) > 1+len(list) {
+			t.Fatalf("%d sets for %d hosts", len(e.sets), len(list))
+		}
+	})
+}
+
+func drawPort(t *rapid.T) fabric.Port { return fabric.Port(rapid.IntRange(0, 2).Draw(t, "port")) }
+
+func TestEqualRoutesShareASet(t *testing.T) {
+	e := newECMP(1, [][]fabric.Port{{0, 1}, {2}, {0, 1}, {1, 2}, nil})
+	if want := [][]fabric.Port{nil, {0, 1}, {1, 2}}; !slices.EqualFunc(e.sets, want, slices.Equal[[]fabric.Port]) {
+		t.Errorf("sets %v, want %v", e.sets, want)
 	}
 }

@@ -58,6 +58,7 @@ func New(cfg Config) (*Switch, error) {
 		sampler:   newSampler(cfg.Sampling),
 		converter: newConverter(&cfg),
 	}
+	s.cfg.Routes = nil // ecmp has them
 	// s.cfg owns the settings of the classes and changes with Control.
 	s.buffer = newBuffer(&s.cfg)
 	s.marker = newMarker(&s.cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED))

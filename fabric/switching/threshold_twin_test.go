@@ -106,7 +106,7 @@ func (w *thresholds) settle() {
 func (w *thresholds) arrive(now unit.Time, s *step) {
 	w.run(now - 1)
 	class := w.cfg.DSCP[s.f.DSCP()&63]
-	fits := s.f.Class() == frame.ClassRoCE && s.f.Len() <= 1500 && s.f.DstIP().Host() < len(w.cfg.Routes)
+	fits := s.f.Class() == frame.ClassRoCE && s.f.Len() <= 1500 && s.f.DstIP().Host() < len(w.ecmp.next)
 	in, headroom := w.admits(s.at, class, s.f.Len())
 	lost := w.Stats().Ports[s.at].Classes[class].DroppedFrames
 	w.Arrive(now, s.at, &s.f, &w.out)
