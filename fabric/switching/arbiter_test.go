@@ -21,7 +21,9 @@ type lanes struct {
 }
 
 func newLanes(t *rapid.T, ports int) *lanes {
-	return &lanes{queue: newQueue(ArbitrateIngress, ports), t: t, served: make([]unit.Bytes, ports)}
+	q := newQueue(ArbitrateIngress, ports)
+	q.open()
+	return &lanes{queue: q, t: t, served: make([]unit.Bytes, ports)}
 }
 
 // fill enqueues a frame of any length from the port.

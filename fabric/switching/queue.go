@@ -24,8 +24,9 @@ type entry struct {
 //
 // Invariant: count and bytes are the sums over the lanes.
 type queue struct {
-	lanes   []ring.Ring[entry]
-	arbiter *arbiter // nil if there is one lane
+	lanes   []ring.Ring[entry] // allocated by the first push
+	arbiter *arbiter           // nil if there is one lane
+	ports   int                // number of lanes with an arbiter; 0 if there is none
 	count   int
 	bytes   unit.Bytes
 	peak    unit.Bytes // maximum of bytes
@@ -34,14 +35,25 @@ type queue struct {
 // newQueue returns an empty queue of a switch with the given number of ports.
 func newQueue(a Arbitration, ports int) queue {
 	if a == ArbitrateIngress {
-		return queue{lanes: make([]ring.Ring[entry], ports), arbiter: newArbiter(ports)}
+		return queue{ports: ports}
 	}
-	return queue{lanes: make([]ring.Ring[entry], 1)}
+	return queue{}
+}
+
+// open allocates the lanes. Most ports carry frames of one or two classes.
+func (q *queue) open() {
+	q.lanes = make([]ring.Ring[entry], max(q.ports, 1))
+	if q.ports > 0 {
+		q.arbiter = newArbiter(q.ports)
+	}
 }
 
 // push appends a frame to its lane, which keeps it. It returns the entry, which is valid
 // until the next push.
 func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry {
+	if q.lanes == nil {
+		q.open()
+	}
 	lane := 0
 	if q.arbiter != nil {
 		lane = int(from)
