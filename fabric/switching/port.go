@@ -67,7 +67,9 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	if fabric.Follows(in.frame.Trace) {
 		out.Arrived(now, in.at, in.class, in.frame)
 	}
-	noteFrame(now, p.id, in.class, fabric.NewEnqueued(in.length, q.bytes), in.frame, out)
+	if out.Wants(in.frame.Trace) {
+		noteFrame(now, p.id, in.class, fabric.NewEnqueued(in.length, q.bytes), in.frame, out)
+	}
 	return e
 }
 
@@ -77,7 +79,7 @@ func note(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Event, 
 }
 
 // noteFrame records an event of a frame, unless it is made for every frame and out does
-// not want it.
+// not want it. Where every frame passes, the caller asks first, which spares the call.
 func noteFrame(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Event, f *frame.Frame, out *fabric.Out) {
 	if !e.Kind.PerFrame() || out.Wants(f.Trace) {
 		out.Note(fabric.Note{Event: e, At: now, Port: at, Priority: class, Flow: FlowOf(f), Trace: f.Trace})
@@ -120,7 +122,9 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
-	noteFrame(now, p.id, class, fabric.NewDequeued(length, q.bytes), f, out)
+	if out.Wants(f.Trace) {
+		noteFrame(now, p.id, class, fabric.NewDequeued(length, q.bytes), f, out)
+	}
 	if s.marker.decide(p, class, late) && !counted {
 		p.mark(now, class, f, out)
 	}
