@@ -48,19 +48,37 @@ func (r *Requester) acknowledged(now unit.Time, f *frame.Frame, out *fabric.Out)
 // progress marks the packets below upTo as acknowledged, and restarts the timer. It ignores
 // packets that are acknowledged already and packets that were never sent.
 func (r *Requester) progress(now unit.Time, upTo int64, rtt unit.Time, out *fabric.Out) {
-	was := r.AckedBytes
+	from := r.acked
 	if !r.acknowledge(upTo) {
 		return
 	}
-	r.AckedBytes = r.messages.Before(r.acked)
-	r.inFlight = r.messages.Before(r.next) - r.AckedBytes
+	if r.queue.Packet() < r.next {
+		r.queue.MoveTo(r.next)
+	}
 	r.restartTimer(now)
-	r.finished(now, out)
-	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: r.AckedBytes - was, InFlight: r.inFlight, RTT: rtt}, out)
-	if r.acked == r.packets {
+	bytes := r.finish(now, from, upTo, out)
+	r.AckedBytes += bytes
+	r.inFlight = max(r.inFlight-bytes, 0)
+	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: rtt}, out)
+	if r.queue.Len() == 0 {
 		r.end()
 		out.Note(fabric.Note{Event: fabric.NewCompleted(r.Size, r.Start), At: now, Flow: r.ID, Priority: r.Class})
 	}
+}
+
+// finish completes the messages that are acknowledged as a whole, up to the given packet. It
+// returns the payload that the packets acknowledged before do not cover.
+func (r *Requester) finish(now unit.Time, from, upTo int64, out *fabric.Out) (acked unit.Bytes) {
+	for r.queue.Len() > 0 {
+		w := r.queue.Front()
+		acked += r.queue.Before(min(upTo, w.End)) - r.queue.Before(max(from, w.First))
+		if upTo < w.End {
+			break
+		}
+		r.Completed(now, r.ID, Trace(r.ID, int64(w.ID)), out)
+		r.queue.Drop()
+	}
+	return acked
 }
 
 // missed handles a NAK: the packets before the missing one have arrived.
@@ -75,9 +93,10 @@ func (r *Requester) missed(now unit.Time, packet int64, rtt unit.Time, out *fabr
 // resend sends again from the oldest unacknowledged packet on.
 func (r *Requester) resend(now unit.Time, out *fabric.Out) {
 	again := r.goBack()
+	r.queue.MoveTo(r.acked)
 	out.Note(fabric.Note{
 		Event: fabric.NewRetransmitted(PSN(r.acked), again), At: now,
-		Flow: r.ID, Priority: r.Class, Trace: Trace(r.ID, r.oldest),
+		Flow: r.ID, Priority: r.Class, Trace: r.oldest(),
 	})
 	r.RetransmittedPackets += uint64(again)
 	r.inFlight = 0
@@ -85,6 +104,9 @@ func (r *Requester) resend(now unit.Time, out *fabric.Out) {
 	r.Offer()
 	r.credit.Plan(now)
 }
+
+// oldest returns the trace ID of the oldest message that is not complete.
+func (r *Requester) oldest() uint64 { return Trace(r.ID, int64(r.queue.Front().ID)) }
 
 // restartTimer sets the deadline of the oldest packet in flight to one timeout from now,
 // or stops the timer if no packet is in flight. The timer's entry moves later only when
@@ -111,6 +133,6 @@ func (r *Requester) Overdue(now unit.Time, out *fabric.Out) {
 		return
 	}
 	r.LocalAckTimeoutErr++
-	out.Note(fabric.Note{Event: fabric.NewTimedOut(PSN(r.acked)), At: now, Flow: r.ID, Priority: r.Class, Trace: Trace(r.ID, r.oldest)})
+	out.Note(fabric.Note{Event: fabric.NewTimedOut(PSN(r.acked)), At: now, Flow: r.ID, Priority: r.Class, Trace: r.oldest()})
 	r.resend(now, out)
 }

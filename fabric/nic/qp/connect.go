@@ -23,7 +23,7 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Rece
 		e.timers.Grow(len(e.initiators))
 		c.receiver.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
 		c.receiver.ForResponses()
-		return &c.sender, &c.receiver, c.sender.open(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
+		return &c.sender, &c.receiver, c.sender.connect(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
 	}
 	t := newTarget(base)
 	e.ends = append(e.ends, t)
@@ -32,11 +32,11 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Rece
 		t.responder.ForDatagrams()
 		e.stats.Datagrams.On = true
 	}
-	return &t.sender, &t.responder.Receiver, t.sender.open(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
+	return &t.sender, &t.responder.Receiver, t.sender.connect(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
 }
 
-// open makes s the sender of an end of a connection to the peer's queue pair.
-func (s *Sender) open(d *Device, flow fabric.Flow, index int, owner Owner, peer uint32) error {
+// connect makes s the sender of an end of a connection to the peer's queue pair.
+func (s *Sender) connect(d *Device, flow fabric.Flow, index int, owner Owner, peer uint32) error {
 	if err := s.Init(d, flow, index, owner); err != nil {
 		return err
 	}

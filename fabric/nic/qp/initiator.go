@@ -17,26 +17,15 @@ import (
 // and resend the number of these that wait for retransmission.
 type initiator struct {
 	connection
-	receiver Receiver      // of responses
-	ops      ring.Ring[op] // commands in progress
-	firstOp  uint64        // number of the first of ops; commands are numbered from 0
-	cutting  uint64        // number of the op being cut; endOp if all are cut
+	receiver Receiver // of responses
+	work     work.SendQueue
 	sent     ring.Ring[request]
-	psn      int64 // of the next new request
 	active   int
 	resend   int
 	serial   uint64     // counts transmissions
 	backlog  unit.Bytes // data of its commands without a request so far
 	deadline unit.Time  // timeout of the oldest unanswered request
 	failed   bool
-}
-
-// op is a command in progress.
-type op struct {
-	work.Command
-	cut  unit.Bytes // data already covered by requests
-	open int        // requests that are not done
-	done bool
 }
 
 // requestState is the state of a request.
@@ -52,7 +41,7 @@ const (
 type request struct {
 	work.Part
 	verb   work.Verb
-	op     uint64
+	op     int64 // number of its work request
 	psn    int64
 	got    int32 // response packets received
 	tries  int32
@@ -66,15 +55,9 @@ func newInitiator(base connection) *initiator {
 	most := 2 * max(e.GetLimit, e.PutLimit)
 	return &initiator{
 		connection: base,
-		ops:        ring.WithLimit[op](most + 1), sent: ring.WithLimit[request](most), deadline: unit.Never,
+		work:       work.NewSendQueue(base.cutter, most+1), sent: ring.WithLimit[request](most), deadline: unit.Never,
 	}
 }
-
-// op returns the command in progress with the given number.
-func (c *initiator) op(number uint64) *op { return c.ops.At(int(number - c.firstOp)) }
-
-// endOp returns the number that the next command will have.
-func (c *initiator) endOp() uint64 { return c.firstOp + uint64(c.ops.Len()) }
 
 // rest returns the part of a request that is still unanswered.
 func (c *initiator) rest(r *request) work.Part {
@@ -101,25 +84,25 @@ func (c *initiator) nextPart() (verb work.Verb, part work.Part, ok bool) {
 		r := c.firstToResend()
 		return r.verb, c.rest(r), true
 	}
-	if c.cutting == c.endOp() {
-		if c.ops.Full() || e.queues.Len(c.flow) == 0 {
+	if !c.work.Unsent() {
+		if c.work.Full() || e.queues.Len(c.flow) == 0 {
 			return 0, part, false
 		}
-		c.ops.Push(op{Command: e.queues.Take(c.flow)})
+		c.work.Post(e.queues.Take(c.flow))
 	}
-	o := c.op(c.cutting)
+	next, number := c.work.Next()
+	verb = c.work.At(number).Verb
 	limit := e.PutLimit
-	if o.Verb.AsksForData() {
+	if verb.AsksForData() {
 		limit = e.GetLimit
 	}
 	if c.active >= limit || c.sent.Full() {
 		return 0, part, false
 	}
-	part = c.cutter.Part(&o.Command, o.cut)
-	if c.sent.Len() > 0 && c.psn+int64(part.Packets)-c.sent.Front().psn > MaxUnacked {
+	if c.sent.Len() > 0 && c.work.Packet()+int64(next.Packets)-c.sent.Front().psn > MaxUnacked {
 		return 0, part, false
 	}
-	return o.Verb, part, true
+	return verb, *next, true
 }
 
 func (c *initiator) firstToResend() *request {
@@ -139,31 +122,6 @@ func (c *initiator) opcode(verb work.Verb, part work.Part) frame.Opcode {
 	return requestOpcode(verb, part)
 }
 
-// requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).
-func requestOpcode(verb work.Verb, part work.Part) frame.Opcode {
-	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
-	switch verb {
-	case work.Get:
-		return frame.ReadRequest
-	case work.FetchAdd:
-		return frame.FetchAdd
-	case work.CompareSwap:
-		return frame.CompareSwap
-	case work.Send:
-		first, middle, last, only = frame.SendFirst, frame.SendMiddle, frame.SendLast, frame.SendOnly
-	case work.Put:
-	}
-	switch {
-	case part.First && part.Last:
-		return only
-	case part.First:
-		return first
-	case part.Last:
-		return last
-	}
-	return middle
-}
-
 // take returns the row of the request to send now: the oldest one in the retry state,
 // or a new one.
 func (c *initiator) take() *request {
@@ -174,16 +132,13 @@ func (c *initiator) take() *request {
 		r.state = inFlight
 		return r
 	}
-	o := c.op(c.cutting)
-	part := c.cutter.Part(&o.Command, o.cut)
-	c.sent.Push(request{Part: part, verb: o.Verb, op: c.cutting, psn: c.psn})
-	c.psn += int64(part.Packets)
+	part, number := c.work.Next()
+	o := c.work.At(number)
+	c.sent.Push(request{Part: *part, verb: o.Verb, op: number, psn: c.work.Packet()})
 	c.backlog -= part.Bytes
 	c.active++
-	o.open++
-	if o.cut += part.Bytes; part.Last {
-		c.cutting++
-	}
+	o.Open++
+	c.work.Advance()
 	return c.sent.Back()
 }
 
@@ -195,7 +150,7 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	if fresh && carries(r.verb) {
 		c.sender.Fly(r.Bytes)
 	}
-	o := c.op(r.op)
+	o := c.work.At(r.op)
 	r.at, r.serial = now, c.serial
 	c.serial++
 	packet := r.psn + int64(r.Packets-part.Packets)
@@ -281,8 +236,9 @@ func (c *initiator) rank() int64 {
 	case shaper.ByLoad:
 		return int64(c.backlog)
 	case shaper.ByPriority:
-		if c.cutting < c.endOp() {
-			return c.op(c.cutting).Rank
+		if c.work.Unsent() {
+			_, number := c.work.Next()
+			return c.work.At(number).Rank
 		}
 	case shaper.Availability:
 		return -int64(c.active)
@@ -296,11 +252,11 @@ func (c *initiator) release() { c.engine.queues.Release(c.flow) }
 
 // head returns the trace ID of the command whose request is next.
 func (c *initiator) head() uint64 {
-	op := c.cutting
+	_, number := c.work.Next()
 	if c.resend > 0 {
-		op = c.firstToResend().op
+		number = c.firstToResend().op
 	}
-	return Trace(c.ID, int64(c.op(op).ID))
+	return Trace(c.ID, int64(c.work.At(number).ID))
 }
 
 // requestLength returns the length of a request packet, as frame.Len counts it.

@@ -32,7 +32,9 @@ func (s *Sender) follow(now unit.Time, out *fabric.Out) {
 	if !ok {
 		at = unit.Never
 	}
-	s.Timers.Set(React, s.place(), at)
+	if at != s.Timers.At(React, s.place()) {
+		s.Timers.Set(React, s.place(), at)
+	}
 	if rate, was := s.live.cc.Rate(), s.pacer.rate; rate != was {
 		s.pacer.setRate(now, rate)
 		s.Turns.Repace(s.place(), s.pacer.next())

@@ -1,8 +1,6 @@
 package qp
 
 import (
-	"math"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -13,22 +11,20 @@ import (
 
 // Requester is the queue pair that sends a flow: WRITE messages, recovered by go-back-N.
 //
-// Invariant: next <= packets, and in flight are the payload bytes from acked to next.
+// Invariant: in flight are the payload bytes from acked to next.
 type Requester struct {
 	Sender
 	goBackN
-	packets  int64     // of the flow
 	deadline unit.Time // of the retransmission timer; Never if it is stopped
 	credit   *uet.Account
 	*posting
 }
 
-// posting is the flow as a work request: the part of a requester's state that it needs until
+// posting is the flow as work requests: the part of a requester's state that it needs until
 // the flow is done. It is nil from then on.
 type posting struct {
-	messages work.Messages
-	oldest   int64 // oldest message not acknowledged completely
-	ends     int64 // number of the packet after the last of the oldest message
+	stream work.Stream
+	queue  work.SendQueue // its cursor is at packet next
 }
 
 // Init makes r the requester of a flow. index is its place in Timers and Turns.
@@ -37,9 +33,7 @@ func (r *Requester) Init(d *Device, flow fabric.Flow, index int) error {
 		return err
 	}
 	r.deadline = unit.Never
-	r.posting = &posting{messages: work.NewMessages(flow.Size, d.Payload)}
-	r.packets = r.messages.Count()
-	r.ends = min(r.messages.Packets, r.packets)
+	r.posting = &posting{work.NewStream(flow.Size), work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)}
 	d.Timers.Set(Start, index, flow.Start)
 	r.credit = d.Accounts.Unlimited()
 	if d.Notification == cc.NotifyCredit {
@@ -52,22 +46,21 @@ func (r *Requester) Init(d *Device, flow fabric.Flow, index int) error {
 func (r *Requester) Begin(now unit.Time, out *fabric.Out) {
 	r.started = true
 	out.Note(fabric.Note{Event: fabric.NewFlowStarted(r.Size), At: now, Flow: r.ID, Priority: r.Class})
-	r.posted(now, 0, out)
+	r.post(now, out)
 	r.follow(now, out)
 	r.credit.Begin(now)
 }
 
-// posted notes that the flow starts a message.
-func (r *Requester) posted(now unit.Time, message int64, out *fabric.Out) {
-	t := out.Stamp(Trace(r.ID, message))
-	if !fabric.Follows(t) {
+// post posts the next message of the flow, if there is one.
+func (r *Requester) post(now unit.Time, out *fabric.Out) {
+	c, ok := r.stream.Next()
+	if !ok {
 		return
 	}
-	length, payload := r.messages.Piece(message*r.messages.Packets).Length, r.messages.Payload
-	out.Note(fabric.Note{
-		Event: fabric.NewPosted(length, int64((length+payload-1)/payload)), At: now,
-		Flow: r.ID, Priority: r.Class, Trace: t,
-	})
+	w := r.queue.Post(c)
+	if t := out.Stamp(Trace(r.ID, int64(c.ID))); fabric.Follows(t) {
+		out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, w.End-w.First), At: now, Flow: r.ID, Priority: r.Class, Trace: t})
+	}
 }
 
 // Pending reports whether the flow has a packet that it may send once the pacer allows
@@ -77,8 +70,7 @@ func (r *Requester) Pending() bool {
 		return false
 	}
 	if window := r.live.cc.Window(); window != cc.NoWindow && r.inFlight != 0 {
-		room := window - r.inFlight
-		if room < r.messages.Payload && r.messages.Piece(r.next).Bytes > room {
+		if part, _ := r.queue.Next(); r.inFlight+part.Bytes > window {
 			return false
 		}
 	}
@@ -86,7 +78,7 @@ func (r *Requester) Pending() bool {
 }
 
 // unsent reports whether the flow has packets to send.
-func (r *Requester) unsent() bool { return r.started && r.next != r.packets }
+func (r *Requester) unsent() bool { return r.started && !r.done && r.queue.Unsent() }
 
 // Offer takes part in the turns if the flow has something to send.
 func (r *Requester) Offer() {
@@ -97,13 +89,17 @@ func (r *Requester) Offer() {
 
 // Send writes the next packet into f, accounts for it, and returns its length.
 func (r *Requester) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
-	p := r.messages.Piece(r.next)
+	part, number := r.queue.Next()
+	p, w := *part, r.queue.At(number)
 	if r.credit.Limited() {
-		r.buildUET(&p, f)
+		r.buildUET(&p, w, f)
 	} else {
-		r.build(&p, r.Stamp(now), f)
+		r.build(&p, w, r.Stamp(now), f)
 	}
-	f.Trace = out.Stamp(r.trace(&p))
+	f.Trace = out.Stamp(Trace(r.ID, int64(w.ID)))
+	if p.Last || r.resending() {
+		f.Trace |= fabric.Closing // the answer may complete the message
+	}
 	length := f.Len()
 	r.count(now, length)
 	if r.live.within(p.Bytes) {
@@ -113,8 +109,9 @@ func (r *Requester) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.By
 		out.Note(fabric.Note{Event: fabric.NewTransmitted(p.Bytes, PSN(r.next)), At: now, Flow: r.ID, Priority: r.Class, Trace: f.Trace})
 		r.noteExcess(now, f, out)
 	}
-	if fresh := r.sent(); fresh && p.Last && r.next < r.packets {
-		r.posted(now, p.Message+1, out)
+	r.queue.Advance()
+	if fresh := r.sent(); fresh && p.Last {
+		r.post(now, out)
 	}
 	r.inFlight += p.Bytes
 	if r.deadline == unit.Never {
@@ -126,17 +123,14 @@ func (r *Requester) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.By
 }
 
 // build writes a RoCEv2 packet into f; stamp is the reading of the NIC's clock.
-func (r *Requester) build(p *work.Piece, stamp frame.Stamp, f *frame.Frame) {
+func (r *Requester) build(p *work.Part, w *work.Request, stamp frame.Stamp, f *frame.Frame) {
 	packet := &r.live.packet
 	b := &packet.BTH
-	b.Opcode = opcode(p)
+	b.Opcode = requestOpcode(w.Verb, *p)
 	b.PSN = PSN(r.next)
 	b.Pad = frame.PadCount(uint32(p.Bytes))
-	b.AckReq = r.asksForACK(p)
-	if p.Index == 0 {
-		packet.RETH.VA = uint64(p.Message) * uint64(r.messages.Message)
-		packet.RETH.Length = uint32(p.Length)
-	}
+	b.AckReq = r.asksForACK(p, w)
+	packet.RETH.VA, packet.RETH.Length = w.Address, uint32(w.Size)
 	packet.ID = uint16(r.next)
 	packet.Timestamps.Sent = stamp
 	packet.Payload = uint32(p.Bytes) + uint32(b.Pad)
@@ -144,51 +138,14 @@ func (r *Requester) build(p *work.Piece, stamp frame.Stamp, f *frame.Frame) {
 	r.Telemetry(f)
 }
 
-// asksForACK reports whether a packet requests an ACK.
-func (r *Requester) asksForACK(p *work.Piece) bool {
-	return p.Last || (p.Index+1)%int64(r.AckEvery) == 0
-}
-
-// opcode returns the WRITE opcode of a packet (IBTA volume 1 §9.4.3).
-func opcode(p *work.Piece) frame.Opcode {
-	switch {
-	case p.Index == 0 && p.Last:
-		return frame.WriteOnly
-	case p.Index == 0:
-		return frame.WriteFirst
-	case p.Last:
-		return frame.WriteLast
-	}
-	return frame.WriteMiddle
-}
-
-// trace returns the trace ID of the next packet's message. It sets fabric.Closing if the
-// answer to the packet may complete the message: for the last packet, and for
-// retransmissions.
-func (r *Requester) trace(p *work.Piece) uint64 {
-	t := Trace(r.ID, p.Message)
-	if p.Last || r.resending() {
-		t |= fabric.Closing
-	}
-	return t
+// asksForACK reports whether the next packet requests an ACK.
+func (r *Requester) asksForACK(p *work.Part, w *work.Request) bool {
+	return p.Last || (r.next-w.First+1)%int64(r.AckEvery) == 0
 }
 
 // Window returns the number of the oldest unacknowledged packet, of the next one to send, and
 // of the first one that was never sent.
 func (r *Requester) Window() (acked, next, high int64) { return r.acked, r.next, r.high }
-
-// finished notes the newly completed messages: those acknowledged as a whole.
-func (r *Requester) finished(now unit.Time, out *fabric.Out) {
-	for r.acked >= r.ends {
-		r.Completed(now, r.ID, Trace(r.ID, r.oldest), out)
-		r.oldest++
-		if r.ends == r.packets {
-			r.ends = math.MaxInt64
-			return
-		}
-		r.ends = min(r.ends+r.messages.Packets, r.packets)
-	}
-}
 
 // end releases what the requester needs only until the flow is done.
 func (r *Requester) end() {
@@ -205,7 +162,6 @@ func (r *Requester) Stop(now unit.Time, out *fabric.Out) {
 	r.end()
 	r.started, r.inFlight, r.deadline = true, 0, unit.Never
 	r.stop()
-	r.packets = r.next
 	r.Timers.Set(Start, r.place(), unit.Never)
 	r.Timers.Set(Resend, r.place(), unit.Never)
 	r.credit.Plan(now)

@@ -43,7 +43,7 @@ func (c *initiator) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // psnOf returns the 64-bit packet number of a PSN, nearest to the oldest request of the
 // source table.
 func (c *initiator) psnOf(p uint32) int64 {
-	oldest := c.psn
+	oldest := c.work.Packet()
 	if c.sent.Len() > 0 {
 		oldest = c.sent.Front().psn
 	}
@@ -191,7 +191,7 @@ func (c *initiator) again(now unit.Time, r *request, out *fabric.Out) {
 	c.engine.stats.Retries++
 	out.Note(fabric.Note{
 		Event: fabric.NewRetransmitted(PSN(r.psn+int64(r.Packets-part.Packets)), 1), At: now,
-		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(c.op(r.op).ID)),
+		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(c.work.At(r.op).ID)),
 	})
 }
 
@@ -203,9 +203,8 @@ func (c *initiator) finish(now unit.Time, r *request, out *fabric.Out) {
 	}
 	r.state = answered
 	c.active--
-	o := c.op(r.op)
-	if o.open--; o.open == 0 && o.cut == o.Size {
-		o.done = true
+	o := c.work.At(r.op)
+	if o.Open--; o.Open == 0 && c.work.Sent(r.op) {
 		c.completed(now, &o.Command, out)
 	}
 }
@@ -215,10 +214,7 @@ func (c *initiator) settle() {
 	for c.sent.Len() > 0 && c.sent.Front().state == answered {
 		c.sent.Drop(1)
 	}
-	for c.firstOp < c.cutting && c.ops.Front().done {
-		c.ops.Drop(1)
-		c.firstOp++
-	}
+	c.work.Settle()
 }
 
 // watch sets the deadline to one timeout after the oldest unanswered transmission, or
@@ -253,7 +249,7 @@ func (c *initiator) overdue(now unit.Time, out *fabric.Out) {
 	c.engine.LocalAckTimeoutErr++
 	out.Note(fabric.Note{
 		Event: fabric.NewTimedOut(PSN(c.sent.Front().psn)), At: now,
-		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(c.op(c.sent.Front().op).ID)),
+		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(c.work.At(c.sent.Front().op).ID)),
 	})
 	for k := 0; k < c.sent.Len(); k++ { // until the connection fails
 		if r := c.sent.At(k); r.state == inFlight && r.at+c.engine.Timeout <= now {
@@ -273,14 +269,10 @@ func (c *initiator) fail(now unit.Time, out *fabric.Out) {
 			e.shaper.Arrived(c.rest(r).Response)
 		}
 	}
-	for i := range c.ops.Len() {
-		if o := c.ops.At(i); !o.done {
-			e.refuse(now, fabric.CommandFailed, c.ID, o.ID, out)
-		}
+	for r := range c.work.Incomplete() {
+		e.refuse(now, fabric.CommandFailed, c.ID, r.ID, out)
 	}
-	c.firstOp = c.endOp()
-	c.cutting = c.firstOp
-	c.ops.Drop(c.ops.Len())
+	c.work.Clear()
 	c.sender.Fly(-c.sender.InFlight())
 	c.sent.Drop(c.sent.Len())
 	c.active, c.resend, c.backlog = 0, 0, 0

@@ -52,14 +52,11 @@ func (r *Requester) granted(now unit.Time, width credit.Counter, wire uint32, ou
 }
 
 // buildUET writes a packet into f.
-func (r *Requester) buildUET(p *work.Piece, f *frame.Frame) {
+func (r *Requester) buildUET(p *work.Part, w *work.Request, f *frame.Frame) {
 	u := frame.UET{
 		Header: r.live.packet, Type: frame.UETRequest, Flow: uint32(r.ID), PSN: uint32(r.next),
-		Target: r.credit.Target(), Message: uint16(p.Message), First: p.Index == 0, Last: p.Last,
-		AckReq: r.asksForACK(p), Resent: r.resending(), Length: uint32(p.Length),
-	}
-	if !u.First {
-		u.Offset = uint32(unit.Bytes(p.Index) * r.messages.Payload)
+		Target: r.credit.Target(), Message: uint16(w.ID), First: p.First, Last: p.Last,
+		AckReq: r.asksForACK(p, w), Resent: r.resending(), Length: uint32(w.Size), Offset: uint32(p.Offset),
 	}
 	u.Header.ID = uint16(r.next)
 	u.Header.Payload = uint32(p.Bytes)
@@ -82,11 +79,12 @@ func (r *Requester) backlog() unit.Bytes {
 	if !r.unsent() {
 		return 0
 	}
-	left := r.packets - r.next
-	if r.Size == work.Endless || left > int64(unit.Megabyte) {
+	bytes, packets := r.queue.Left()
+	later, more := r.stream.Left(r.Payload)
+	if packets += more; r.Size == work.Endless || packets > int64(unit.Megabyte) {
 		return uet.Plenty
 	}
-	return r.messages.Size - r.messages.Before(r.next) + unit.Bytes(left)*(uetHeaders+r.Overhead)
+	return bytes + later + unit.Bytes(packets)*(uetHeaders+r.Overhead)
 }
 
 // FlowID returns the ID of the flow.

@@ -3,7 +3,6 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -64,12 +63,6 @@ func (e *Engine) offer(k int) {
 		k = e.withdrawUnit(k)
 	}
 }
-
-// carries reports whether the requests of a verb carry its data.
-func carries(v work.Verb) bool { return v == work.Put || v == work.Send }
-
-// padded returns the length of a payload with its pad, in bytes.
-func padded(n unit.Bytes) uint32 { return uint32(n) + uint32(frame.PadCount(uint32(n))) }
 
 // Due returns the earliest instant at which Pick may return an end, as far as known.
 func (e *Engine) Due() unit.Time {

@@ -48,19 +48,48 @@ type Part struct {
 // Part returns the part of the command that begins at offset. offset must be
 // below the command's size.
 func (c *Cutter) Part(cmd *Command, offset unit.Bytes) Part {
-	most := c.Payload
-	switch {
-	case cmd.Verb.AsksForData():
-		most = c.SubRequest
-	case cmd.Verb.Atomic():
-		most = AtomicSize
-	}
+	most := c.most(cmd)
 	p := Part{Offset: offset, Bytes: min(most, cmd.Size-offset), First: offset == 0, Packets: 1}
 	p.Last = offset+p.Bytes == cmd.Size
 	if cmd.Verb.AsksForData() {
 		p.Packets, p.Response = c.Answer(p.Bytes)
 	}
 	return p
+}
+
+// follow turns a part of the command, not the last, into the next one.
+func (c *Cutter) follow(cmd *Command, p *Part) {
+	p.Offset += p.Bytes
+	p.First = false
+	if left := cmd.Size - p.Offset; left <= p.Bytes {
+		p.Bytes, p.Last = left, true
+		if cmd.Verb.AsksForData() {
+			p.Packets, p.Response = c.Answer(left)
+		}
+	}
+}
+
+// most returns the data that every part of a command but the last covers.
+func (c *Cutter) most(cmd *Command) unit.Bytes {
+	switch {
+	case cmd.Verb.AsksForData():
+		return c.SubRequest
+	case cmd.Verb.Atomic():
+		return AtomicSize
+	}
+	return c.Payload
+}
+
+// packets returns the number of packets that the first bytes of a command take, a whole number
+// of parts or all of it.
+func (c *Cutter) packets(cmd *Command, bytes unit.Bytes) int64 {
+	most := c.most(cmd)
+	if !cmd.Verb.AsksForData() {
+		return packets(bytes, most)
+	}
+	each, _ := c.Answer(most)
+	rest, _ := c.Answer(bytes % most)
+	return int64(bytes/most)*int64(each) + int64(rest)
 }
 
 // Answer returns the number of packets that answer a request for the given

@@ -17,55 +17,37 @@ const (
 // Endless is the size of a flow that sends until the run ends.
 const Endless unit.Bytes = -1
 
-// Messages divides a flow into WRITE messages, and these into packets. Packets are
-// numbered from 0 over the whole flow.
-type Messages struct {
-	Size    unit.Bytes // of the flow; math.MaxInt64 if it is endless
-	Message unit.Bytes // of every message but the last
-	Payload unit.Bytes // of every packet but the last of a message
-	Packets int64      // in a message of full length
+// Stream is a flow as a sequence of WRITE messages. A flow of up to MaxMessage bytes is one
+// message.
+type Stream struct {
+	left    unit.Bytes // without a command so far; of an endless flow practically unlimited
+	message unit.Bytes // length of every message but the last
+	next    Command
 }
 
-// NewMessages returns the messages of a flow of the given size, in packets of at most payload.
-func NewMessages(size, payload unit.Bytes) Messages {
-	m := Messages{Size: size, Message: min(size, MaxMessage), Payload: payload}
+// NewStream returns the messages of a flow of the given size, which is at least 1 or Endless.
+func NewStream(size unit.Bytes) Stream {
 	if size == Endless {
-		m.Size, m.Message = math.MaxInt64, endlessMessage
+		return Stream{left: math.MaxInt64, message: endlessMessage}
 	}
-	m.Packets = int64((m.Message + payload - 1) / payload)
-	return m
+	return Stream{left: size, message: MaxMessage}
 }
 
-// Piece is one packet's share of a message.
-type Piece struct {
-	Message int64      // index of the message
-	Index   int64      // of the packet in its message
-	Length  unit.Bytes // of the whole message
-	Bytes   unit.Bytes // payload of the packet, without pad
-	Last    bool       // last packet of its message
+// Next returns the command for the next message. IDs count from 0, and the messages lie one
+// after another in the peer's memory. Next returns false at the end of the flow.
+func (s *Stream) Next() (Command, bool) {
+	c := s.next
+	c.Size = min(s.message, s.left)
+	s.left -= c.Size
+	s.next = Command{ID: c.ID + 1, Address: c.Address + uint64(c.Size)}
+	return c, c.Size > 0
 }
 
-// Piece returns packet number n of the flow; n must be below Count.
-func (m *Messages) Piece(n int64) Piece {
-	p := Piece{Message: n / m.Packets, Index: n % m.Packets}
-	p.Length = min(m.Message, m.Size-unit.Bytes(p.Message)*m.Message)
-	rest := p.Length - unit.Bytes(p.Index)*m.Payload
-	p.Bytes = min(m.Payload, rest)
-	p.Last = p.Bytes == rest
-	return p
+// Left returns the data without a command so far, and the number of its packets.
+func (s *Stream) Left(payload unit.Bytes) (unit.Bytes, int64) {
+	full, rest := s.left/s.message, s.left%s.message
+	return s.left, int64(full)*packets(s.message, payload) + packets(rest, payload)
 }
 
-// Before returns the payload of the packets below n, in bytes.
-func (m *Messages) Before(n int64) unit.Bytes {
-	inside := min(unit.Bytes(n%m.Packets)*m.Payload, m.Message)
-	return min(unit.Bytes(n/m.Packets)*m.Message+inside, m.Size)
-}
-
-// Count returns the number of packets of the flow.
-func (m *Messages) Count() int64 {
-	if m.Size == math.MaxInt64 {
-		return math.MaxInt64
-	}
-	full, rest := m.Size/m.Message, m.Size%m.Message
-	return int64(full)*m.Packets + int64((rest+m.Payload-1)/m.Payload)
-}
+// packets returns the number of packets that carry size bytes.
+func packets(size, payload unit.Bytes) int64 { return int64((size + payload - 1) / payload) }
