@@ -20,15 +20,15 @@ func member(t *testing.T) (k Key, public string) {
 	return k, public
 }
 
-// guarded starts the bus of a rack named r with the nodes h0 and h1, and returns their
-// keys.
+// guarded starts the bus of a rack named r with two processes, of the nodes h0 and h2 and
+// of h1, and returns their keys.
 func guarded(t *testing.T) (s *Server, keys map[string]Key) {
 	t.Helper()
 	keys = map[string]Key{}
 	var users []User
-	for name, node := range map[string]string{"h0": "h0", "h1": "h1", "controller": ""} {
+	for name, nodes := range map[string][]string{"h0": {"h0", "h2"}, "h1": {"h1"}, "controller": nil} {
 		keys[name], _ = member(t)
-		user, err := UserOf("r", node, keys[name])
+		user, err := UserOf("r", keys[name], nodes...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,24 +85,26 @@ func TestServerRejectsClientWithoutRackKey(t *testing.T) {
 
 // Each row is an operation of a member: one subject refused, one allowed.
 func TestMemberPermissionsAreMinimal(t *testing.T) {
-	link := func(from, to string) string { return LinkSubject("run-1", End{from, 0}, End{to, 0}) }
+	link := func(from, to string) string { return LinkSubject("run-1", from, to) }
 	for _, tt := range []struct{ who, do, refused, allowed string }{
 		{"h0", "publish", link("h1", "h0"), link("h0", "h1")},
 		{"h0", "publish", AnnouncementSubject("r", "h1"), AnnouncementSubject("r", "h0")},
+		{"h0", "publish", link("h2", "h1"), link("h0", "h1")},
+		{"h0", "publish", AnnouncementSubject("r", "h3"), AnnouncementSubject("r", "h2")},
 		{"h0", "publish", AnnouncementSubject("other", "h0"), AnnouncementSubject("r", "h0")},
 		{"h0", "publish", QuerySubject("r"), link("h0", "h1")},
 		{"h0", "publish", "anything", link("h0", "s0")},
 		{"h0", "subscribe", ">", QuerySubject("r")},
 		{"h0", "subscribe", "rackfab.>", QuerySubject("r")},
-		{"h0", "subscribe", "*.*.*.*.*.*.*", NodePattern("run-1", "h0")},
-		{"h0", "subscribe", NodePattern("run-1", "h1"), NodePattern("run-1", "h0")},
+		{"h0", "subscribe", "*.*.*.*.*", InPattern("run-1", "h0")},
+		{"h0", "subscribe", InPattern("run-1", "h1"), InPattern("run-1", "h0")},
 		{"h0", "subscribe", link("h0", "h1"), link("h1", "h0")},
 		{"h0", "subscribe", AnnouncementPattern("r"), QuerySubject("r")},
 		{"h0", "subscribe", "$SYS.>", QuerySubject("r")},
 		{"controller", "publish", link("h0", "h1"), QuerySubject("r")},
 		{"controller", "publish", AnnouncementSubject("r", "h0"), QuerySubject("r")},
 		{"controller", "subscribe", ">", AnnouncementPattern("r")},
-		{"controller", "subscribe", NodePattern("*", "h0"), AnnouncementSubject("r", "h0")},
+		{"controller", "subscribe", InPattern("*", "h0"), AnnouncementSubject("r", "h0")},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", tt.who, tt.do, tt.refused), func(t *testing.T) {
 			s, keys := guarded(t)
@@ -129,8 +131,8 @@ func TestMemberPermissionsAreMinimal(t *testing.T) {
 func TestRefusedMessagesAreNotDelivered(t *testing.T) {
 	s, keys := guarded(t)
 	h0, h1 := dialAs(t, s, keys["h0"]), dialAs(t, s, keys["h1"])
-	got, _ := listen(t, h1, NodePattern("*", "h1"))
-	forged, own := LinkSubject("a", End{"s0", 1}, End{"h1", 0}), LinkSubject("a", End{"h0", 0}, End{"h1", 0})
+	got, _ := listen(t, h1, InPattern("*", "h1"))
+	forged, own := LinkSubject("a", "s0", "h1"), LinkSubject("a", "h0", "h1")
 	publish(t, h0, forged, "forged")
 	publish(t, h0, own, "own")
 	if m := <-got; m != own+" own" {

@@ -1,5 +1,6 @@
-// Package bus carries frames between nodes over NATS. It contains the subjects, the
-// envelope, and the link protocol by which nodes synchronise time (sequence, taken,
+// Package bus carries frames between groups of nodes over NATS, each group one loop in
+// a process. It contains the subjects, the envelope, and the link protocol by which
+// groups synchronise time (sequence, taken,
 // promise, want, resend). It is the only package that uses NATS. Besides the NATS
 // connection it provides an in-memory bus and an embedded server. It does not know
 // what a node does with a frame. docs/wire.md specifies the wire format and protocol.

@@ -194,12 +194,11 @@ func TestCheckToken(t *testing.T) {
 }
 
 func TestLinkSubjects(t *testing.T) {
-	from, to := End{"leaf0", 3}, End{"nic7", 0}
-	s := LinkSubject("r1", from, to)
-	if s != "rackfab.r1.link.leaf0.3.nic7.0" {
+	s := LinkSubject("r1", "leaf0", "nic7")
+	if s != "rackfab.r1.link.leaf0.nic7" {
 		t.Errorf("subject %s", s)
 	}
-	if !fits(NodePattern("r1", "nic7"), s) || fits(NodePattern("r1", "leaf0"), s) || fits(NodePattern("r2", "nic7"), s) {
-		t.Error("the pattern of a node must match only its in-links")
+	if !fits(InPattern("r1", "nic7"), s) || fits(InPattern("r1", "leaf0"), s) || fits(InPattern("r2", "nic7"), s) {
+		t.Error("the pattern of a group must match only the envelopes to it")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -19,13 +20,15 @@ const (
 	// maxFrameBytes is the maximum encoded length of one frame: arrival, payload,
 	// trace, header length, header.
 	maxFrameBytes = binary.MaxVarintLen64 + binary.MaxVarintLen64 + 8 + 1 + frame.HeaderRoom
+	// maxSectionHead is the maximum length of the head of a section: link, bytes.
+	maxSectionHead = 2 * binary.MaxVarintLen32
 )
 
 // The first two bytes of an envelope.
 const (
 	envelopeMagic = 0xfa
 	// Version is the envelope version of this package. It refuses other versions.
-	Version = 1
+	Version = 2
 )
 
 // Flags of an envelope.
@@ -46,19 +49,22 @@ var (
 	ErrVersion   = errors.New("unsupported envelope version")
 )
 
-// Envelope is one message on a link.
+// Envelope is one message from a group to another. It carries the frames of all links
+// between them, in a section per link.
 type Envelope struct {
 	Flags   uint8
 	Epoch   uint32    // identifies the run
-	Seq     uint64    // number of the envelope on its link, from 1; in a bare one, the last number sent
+	Seq     uint64    // number of the envelope in its direction, from 1; in a bare one, the last number sent
 	Ack     uint64    // all envelopes of the other direction up to this one have arrived
 	Taken   uint64    // the receiver's frames that the sender has taken, since the start
 	Promise unit.Time // the sender starts no transmission before it, except in response to frames not yet taken
 	Want    unit.Time // the instant that the receiver's answer should let the sender pass; or noWant
 	Count   uint32    // frames
 
-	frames []byte
-	last   unit.Time // arrival of the previous frame
+	rest    []byte    // sections not yet begun
+	section []byte    // rest of the current one
+	link    int       // of the current section
+	last    unit.Time // arrival of the previous frame in it
 }
 
 // putHead writes the fixed header into b[:envelopeHead].
@@ -98,7 +104,7 @@ func ParseEnvelope(data []byte) (Envelope, error) {
 		Promise: unit.Time(binary.BigEndian.Uint64(data[32:])),
 		Want:    unit.Time(binary.BigEndian.Uint64(data[40:])),
 		Count:   binary.BigEndian.Uint32(data[48:]),
-		frames:  data[envelopeHead:],
+		rest:    data[envelopeHead:],
 	}
 	return e, e.check(data[3])
 }
@@ -115,19 +121,66 @@ func (e *Envelope) check(reserved byte) error {
 	case bare && e.Count != 0:
 		return fmt.Errorf("%w: frames in a bare envelope", ErrMalformed)
 	}
-	rest, at := e.frames, unit.Time(0)
-	for i := uint32(0); i < e.Count; i++ {
-		n, delta := frameSize(rest)
-		if n == 0 || delta > uint64(math.MaxInt64-1-at) {
-			return fmt.Errorf("%w: frame %d of %d", ErrMalformed, i, e.Count)
+	var count uint64
+	before := int64(-1)
+	for rest := e.rest; len(rest) > 0; {
+		link, frames, after := section(rest)
+		n, ok := countFrames(frames)
+		if !ok || int64(link) <= before {
+			return fmt.Errorf("%w: section at byte %d of the frames", ErrMalformed, len(e.rest)-len(rest))
 		}
-		at += unit.Time(delta)
-		rest = rest[n:]
+		before, rest = int64(link), after
+		count += n
 	}
-	if len(rest) != 0 {
-		return fmt.Errorf("%w: %d bytes after the last frame", ErrMalformed, len(rest))
+	if count != uint64(e.Count) {
+		return fmt.Errorf("%w: %d frames instead of %d", ErrMalformed, count, e.Count)
 	}
 	return nil
+}
+
+// section returns the link and the encoded frames of the first section in b, and what
+// follows it. A section that is not complete has no frames.
+func section(b []byte) (link uint32, frames, rest []byte) {
+	number, n := binary.Uvarint(b)
+	if n <= 0 || number > math.MaxUint32 {
+		return 0, nil, nil
+	}
+	size, m := binary.Uvarint(b[n:])
+	if n += m; m <= 0 || size > uint64(len(b)-n) {
+		return 0, nil, nil
+	}
+	end := n + int(size)
+	return uint32(number), b[n:end], b[end:]
+}
+
+// countFrames returns the number of the encoded frames in a section. It returns false
+// unless b consists of at least one complete frame, and none arrives after unit.Never.
+func countFrames(b []byte) (count uint64, ok bool) {
+	at := unit.Time(0)
+	for ; len(b) > 0; count++ {
+		n, delta := frameSize(b)
+		if n == 0 || delta > uint64(math.MaxInt64-1-at) {
+			return 0, false
+		}
+		at += unit.Time(delta)
+		b = b[n:]
+	}
+	return count, count > 0
+}
+
+// sections iterates over the links with frames, and the arrival of the first frame of
+// each. The envelope must be valid and unread.
+func (e *Envelope) sections() iter.Seq2[uint32, unit.Time] {
+	return func(yield func(uint32, unit.Time) bool) {
+		for rest := e.rest; len(rest) > 0; {
+			link, frames, after := section(rest)
+			first, _ := binary.Uvarint(frames)
+			if !yield(link, unit.Time(first)) {
+				return
+			}
+			rest = after
+		}
+	}
 }
 
 // frameSize returns the length of the encoded frame at the start of b, and the time
@@ -152,8 +205,8 @@ func frameSize(b []byte) (size int, delta uint64) {
 	return n + 1 + int(b[n]), delta
 }
 
-// appendFrame appends f to the frames of an envelope. last is the arrival of the
-// previous frame, 0 for the first.
+// appendFrame appends f to the frames of a section. last is the arrival of the previous
+// frame, 0 for the first.
 func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
 	b = binary.AppendUvarint(b, uint64(f.Arrival-last))
 	payload := uint64(f.Payload) << 1
@@ -168,18 +221,18 @@ func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
 	return append(b, head...)
 }
 
-// first returns the arrival of the next frame. There must be one.
-func (e *Envelope) first() unit.Time {
-	delta, _ := binary.Uvarint(e.frames)
-	return e.last + unit.Time(delta)
-}
-
-// Next decodes the next frame into f. It returns false after the last one.
-func (e *Envelope) Next(f *frame.Frame) bool {
-	if len(e.frames) == 0 {
-		return false
+// Next decodes the next frame into f and returns its link. It returns false after the
+// last one.
+func (e *Envelope) Next(f *frame.Frame) (link int, ok bool) {
+	if len(e.section) == 0 {
+		if len(e.rest) == 0 {
+			return 0, false
+		}
+		var number uint32
+		number, e.section, e.rest = section(e.rest)
+		e.link, e.last = int(number), 0
 	}
-	b := e.frames
+	b := e.section
 	delta, n := binary.Uvarint(b)
 	payload, m := binary.Uvarint(b[n:])
 	n += m
@@ -191,6 +244,6 @@ func (e *Envelope) Next(f *frame.Frame) bool {
 	}
 	end := n + 1 + int(b[n])
 	f.SetHeader(b[n+1 : end])
-	e.frames = b[end:]
-	return true
+	e.section = b[end:]
+	return e.link, true
 }

@@ -3,7 +3,9 @@ package bus
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,15 +14,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// build returns an envelope with frames, as a link encodes it.
-func build(e Envelope, frames []frame.Frame) []byte {
-	b := make([]byte, envelopeHead)
-	last := unit.Time(0)
-	for i := range frames {
-		b = appendFrame(b, last, &frames[i])
-		last = frames[i].Arrival
+// build returns an envelope with frames on link 0, as a peer encodes it.
+func build(e Envelope, frames []frame.Frame) []byte { return buildLinks(e, frames) }
+
+// buildLinks returns an envelope with the frames of each link.
+func buildLinks(e Envelope, links ...[]frame.Frame) []byte {
+	p := newPeer(PeerConfig{Links: len(links)})
+	for link, frames := range links {
+		for i := range frames {
+			p.put(link, &frames[i])
+		}
 	}
-	e.Count = uint32(len(frames))
+	e.Count = p.open.count
+	b := p.open.flush(make([]byte, envelopeHead))
 	e.putHead(b)
 	return b
 }
@@ -44,26 +50,35 @@ func TestEnvelopeRoundTrip(t *testing.T) {
 			Ack: rapid.Uint64().Draw(t, "ack"), Taken: rapid.Uint64().Draw(t, "taken"),
 			Promise: unit.Time(rapid.Int64Min(0).Draw(t, "promise")), Want: unit.Time(rapid.Int64Min(-1).Draw(t, "want")),
 		}
-		frames := genFrames(t)
-		out, err := ParseEnvelope(build(in, frames))
+		links := make([][]frame.Frame, rapid.IntRange(1, 4).Draw(t, "links"))
+		for i := range links {
+			links[i] = genFrames(t)
+		}
+		frames := slices.Concat(links...)
+		out, err := ParseEnvelope(buildLinks(in, links...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var f frame.Frame
+		link, left := 0, links[0]
 		for i := range frames {
-			if !out.Next(&f) {
-				t.Fatalf("%d frames, want %d", i, len(frames))
+			for len(left) == 0 {
+				link++
+				left = links[link]
+			}
+			left = left[1:]
+			if on, ok := out.Next(&f); !ok || on != link {
+				t.Fatalf("frame %d of %d on link %d: %t, %d", i, len(frames), link, ok, on)
 			}
 			if f.Arrival != frames[i].Arrival || f.Payload != frames[i].Payload || f.Trace != frames[i].Trace ||
 				!bytes.Equal(f.Header(), frames[i].Header()) {
 				t.Fatalf("frame %d: %+v, want %+v", i, f, frames[i])
 			}
 		}
-		if out.Next(&f) {
+		if _, ok := out.Next(&f); ok {
 			t.Fatal("more frames than encoded")
 		}
 		in.Count = uint32(len(frames))
-		out.frames, out.last = nil, 0
 		if out.Flags != in.Flags || out.Epoch != in.Epoch || out.Seq != in.Seq || out.Ack != in.Ack ||
 			out.Taken != in.Taken || out.Promise != in.Promise || out.Want != in.Want || out.Count != in.Count {
 			t.Fatalf("%+v, want %+v", out, in)
@@ -75,8 +90,9 @@ func TestParseEnvelopeRejectsInvalidInput(t *testing.T) {
 	good := func() []byte {
 		var f frame.Frame
 		f.SetHeader(make([]byte, 62))
-		return build(Envelope{Seq: 1, Want: noWant}, []frame.Frame{f})
+		return buildLinks(Envelope{Seq: 1, Want: noWant}, []frame.Frame{f}, []frame.Frame{f})
 	}
+	const second = envelopeHead + 67 // where the section of link 1 begins
 	set := func(at int, v ...byte) func([]byte) []byte {
 		return func(b []byte) []byte { copy(b[at:], v); return b }
 	}
@@ -95,12 +111,16 @@ func TestParseEnvelopeRejectsInvalidInput(t *testing.T) {
 		{"sequence number 0", set(15, 0), ErrMalformed},
 		{"negative promise", set(32, 0x80), ErrMalformed},
 		{"want below none", set(40, 0x80), ErrMalformed},
-		{"a frame more than there is", set(51, 2), ErrMalformed},
-		{"a frame less than there is", set(51, 0), ErrMalformed},
+		{"a frame more than there is", set(51, 3), ErrMalformed},
+		{"a frame less than there is", set(51, 1), ErrMalformed},
 		{"frames in a bare envelope", set(2, flagBare), ErrMalformed},
 		{"cut head", func(b []byte) []byte { return b[:envelopeHead-1] }, ErrMalformed},
 		{"cut frame", func(b []byte) []byte { return b[:len(b)-1] }, ErrMalformed},
-		{"header longer than a frame's", set(envelopeHead+2, frame.HeaderRoom+1), ErrMalformed},
+		{"header longer than a frame's", set(envelopeHead+4, frame.HeaderRoom+1), ErrMalformed},
+		{"section longer than the rest", set(second+1, 66), ErrMalformed},
+		{"two sections of a link", set(second, 0), ErrMalformed},
+		{"section without frames", func(b []byte) []byte { return append(b, 2, 0) }, ErrMalformed},
+		{"cut head of a section", func(b []byte) []byte { return append(b, 2) }, ErrMalformed},
 		{"oversized", func(b []byte) []byte { return append(b, make([]byte, MaxEnvelope)...) }, ErrOversized},
 	}
 	for _, tt := range tests {
@@ -125,20 +145,27 @@ func FuzzParseEnvelope(f *testing.F) {
 	full.Arrival, full.Payload, full.Trace = 5*unit.Microsecond, 1000, 7
 	f.Add(build(Envelope{Seq: 1, Want: noWant}, nil))
 	f.Add(build(Envelope{Seq: 9, Epoch: 1, Ack: 3, Promise: unit.Never}, []frame.Frame{full, full}))
+	f.Add(buildLinks(Envelope{Seq: 2}, []frame.Frame{full}, nil, []frame.Frame{full, full}))
 	f.Add([]byte{envelopeMagic, Version + 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := ParseEnvelope(data)
 		if err != nil {
 			return
 		}
-		head, frames := e, []frame.Frame(nil)
+		head, links := e, map[int][]frame.Frame{}
 		for i := uint32(0); i < head.Count; i++ {
-			frames = append(frames, frame.Frame{})
-			if !e.Next(&frames[i]) {
+			var one frame.Frame
+			link, ok := e.Next(&one)
+			if !ok {
 				t.Fatalf("frame %d of %d is missing", i, head.Count)
 			}
+			links[link] = append(links[link], one)
 		}
-		again, err := ParseEnvelope(build(head, frames))
+		var dense [][]frame.Frame // links are numbered again, without gaps
+		for _, link := range slices.Sorted(maps.Keys(links)) {
+			dense = append(dense, links[link])
+		}
+		again, err := ParseEnvelope(buildLinks(head, dense...))
 		if err != nil || again.Count != head.Count || again.Seq != head.Seq || again.Promise != head.Promise {
 			t.Fatalf("written again: %+v, %v; want %+v", again, err, head)
 		}
@@ -175,7 +202,7 @@ func BenchmarkEnvelope(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			for e.Next(&f) {
+			for _, ok := e.Next(&f); ok; _, ok = e.Next(&f) {
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/frame")

@@ -2,47 +2,46 @@ package bus
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Flush passes every due envelope to emit. The caller is a node that has no more
+// Flush passes every due envelope to emit. The caller is a group that has no more
 // events that it may handle, and whose next event is at next. The data is valid
-// during the call of emit. An envelope is due on a link
+// during the call of emit. An envelope is due to a peer
 //
-//   - whose peer waits for an instant that a new promise lets it pass (answer), or
-//   - that blocks this node, or its answer to another peer, while the peer of the
-//     link does not know it (ask), or
-//   - with frames waiting, once they can raise the peer's bound by half a lookahead
-//     (ripe).
+//   - that waits for an instant that a new promise lets it pass (answer), or
+//   - that blocks this group, or its answer to another peer, without knowing it (ask),
+//     or
+//   - for which frames wait, once they can raise its bound by half a lookahead (ripe).
 //
 // Frames for a peer that neither waits nor is waited for stay until one of these holds.
-func (s *Sync) Flush(next unit.Time, emit func(link int, data []byte)) {
+func (s *Sync) Flush(next unit.Time, emit func(peer int, data []byte)) {
 	o := s.outlook(next)
 	s.needs(o)
-	for i := range s.links {
-		l := &s.links[i]
+	for i := range s.peers {
+		p := &s.peers[i]
 		promise := o.promise(i)
 		most := s.most(i, o)
-		answer := l.peerWaits() && l.answers(promise)
-		ask := most != noWant && (!l.unanswered() || l.lastWant > most)
-		ripe := l.open != nil && add(promise, l.ahead) >= add(l.peerBound(), l.ahead/2)
+		answer := p.peerWaits() && p.answers(promise)
+		ask := most != noWant && (!p.unanswered() || p.lastWant > most)
+		ripe := p.open.count > 0 && add(promise, p.ahead) >= add(p.peerBound(), p.ahead/2)
 		if answer || ask || ripe {
-			l.announce(promise, o.want(l, most), s.epoch, s.tick)
+			p.announce(promise, o.want(p, most), s.epoch, s.tick)
 		}
 		s.emit(i, emit)
 	}
 }
 
-// outlook is the time that lies ahead of a node without events that it may handle.
+// outlook is the time that lies ahead of a group without events that it may handle.
 type outlook struct {
 	next   unit.Time // its next event, at most the grant
 	grant  unit.Time
-	first  unit.Time // the lowest bound of a link
-	at     int       // the link with that bound
-	second unit.Time // the lowest of the other links' bounds
+	first  unit.Time // the lowest bound of a peer
+	at     int       // the peer with that bound
+	second unit.Time // the lowest of the other peers' bounds
 }
 
 func (s *Sync) outlook(next unit.Time) outlook {
 	o := outlook{next: min(next, s.grant), grant: s.grant, first: unit.Never, at: -1, second: unit.Never}
-	for i := range s.links {
-		switch b := s.links[i].bound(); {
+	for i := range s.peers {
+		switch b := s.peers[i].bound(); {
 		case b < o.first:
 			o.first, o.at, o.second = b, i, o.first
 		case b < o.second:
@@ -52,7 +51,7 @@ func (s *Sync) outlook(next unit.Time) outlook {
 	return o
 }
 
-// others returns the lowest bound of all links but i.
+// others returns the lowest bound of all peers but i.
 func (o *outlook) others(i int) unit.Time {
 	if i == o.at {
 		return o.second
@@ -60,44 +59,44 @@ func (o *outlook) others(i int) unit.Time {
 	return o.first
 }
 
-// promise returns the earliest instant at which the node may start to send to the peer
-// of link i, except in response to frames of that peer not yet taken.
+// promise returns the earliest instant at which the group may start to send to peer i,
+// except in response to frames of that peer not yet taken.
 func (o *outlook) promise(i int) unit.Time { return min(o.next, o.others(i)) }
 
 // needs collects the wants of peers that no current promise answers.
 func (s *Sync) needs(o outlook) {
 	s.pending = s.pending[:0]
-	for i := range s.links {
-		l := &s.links[i]
-		pass := l.want - l.ahead
-		if l.peerWaits() && pass < s.grant && !l.answers(o.promise(i)) {
+	for i := range s.peers {
+		p := &s.peers[i]
+		pass := p.want - p.ahead
+		if p.peerWaits() && pass < s.grant && !p.answers(o.promise(i)) {
 			s.pending = append(s.pending, need{i, pass})
 		}
 	}
 }
 
-// most returns the highest want that may be sent to the peer of link i. It returns
-// noWant if the link blocks neither the node nor its answer to another peer.
+// most returns the highest want that may be sent to peer i. It returns noWant if the
+// peer blocks neither the group nor its answer to another peer.
 //
-// Only those blocking links count whose bound is within half a lookahead of the lowest
-// bound. The peer of a link further ahead usually waits for this node itself.
+// Only those blocking peers count whose bound is within half a lookahead of the lowest
+// bound. A peer further ahead usually waits for this group itself.
 //
-// Absence of deadlock: let t be the earliest next event of the whole fabric, at node A,
-// and let all nodes wait with nothing in flight. A has asked the peer of its lowest
-// link to let its bound pass w < t + lookahead. The peer's own next event, at t or
+// Absence of deadlock: let t be the earliest next event of the whole fabric, in group A,
+// and let all groups wait with nothing in flight. A has asked the peer with its lowest
+// bound to let that bound pass w < t + lookahead. The peer's own next event, at t or
 // later, cannot prevent that answer. So one of the peer's bounds prevents it, at or
-// below w - lookahead < t. So the peer has asked the peer of that link, and so on. From
-// link to link the instant to pass decreases by at least half a lookahead. But a bound
+// below w - lookahead < t. So the peer has asked the peer of that bound, and so on. From
+// peer to peer the instant to pass decreases by at least half a lookahead. But a bound
 // is never negative.
 func (s *Sync) most(i int, o outlook) unit.Time {
-	l := &s.links[i]
-	bound, most := l.bound(), unit.Never
-	if own := min(o.next, s.grant-1); bound <= min(own, add(o.first, l.ahead/2)) {
-		most = min(add(own, l.ahead-1), s.grant-1)
+	p := &s.peers[i]
+	bound, most := p.bound(), unit.Never
+	if own := min(o.next, s.grant-1); bound <= min(own, add(o.first, p.ahead/2)) {
+		most = min(add(own, p.ahead-1), s.grant-1)
 	}
 	for _, n := range s.pending {
-		if n.link != i && bound <= min(n.pass, add(o.others(n.link), l.ahead/2)) {
-			most = min(most, n.pass+l.ahead/2)
+		if n.peer != i && bound <= min(n.pass, add(o.others(n.peer), p.ahead/2)) {
+			most = min(most, n.pass+p.ahead/2)
 		}
 	}
 	if most == unit.Never {
@@ -106,40 +105,40 @@ func (s *Sync) most(i int, o outlook) unit.Time {
 	return most
 }
 
-// want returns the Want of an envelope that is due on l. It lets the node pass its next
+// want returns the Want of an envelope that is due to p. It lets the group pass its next
 // event and raises the bound by enough to justify a message. Sending it before it is
 // urgent saves a separate envelope that asks for it.
-func (o *outlook) want(l *link, most unit.Time) unit.Time {
-	bound := l.bound()
+func (o *outlook) want(p *peer, most unit.Time) unit.Time {
+	bound := p.bound()
 	if bound >= o.grant {
 		return noWant
 	}
-	want := min(max(o.next, add(bound, l.ahead/2)), o.grant-1)
+	want := min(max(o.next, add(bound, p.ahead/2)), o.grant-1)
 	if most != noWant {
 		want = min(want, most)
 	}
 	return want
 }
 
-// emit passes the waiting envelopes of link i to the bus, and a report if one is due.
+// emit passes the waiting envelopes for peer i to the bus, and a report if one is due.
 func (s *Sync) emit(i int, emit func(int, []byte)) {
-	l := &s.links[i]
-	for ; l.out.sent < len(l.out.kept); l.out.sent++ {
-		s.count(l.out.kept[l.out.sent].data)
-		emit(i, l.out.kept[l.out.sent].data)
+	p := &s.peers[i]
+	for ; p.out.sent < len(p.out.kept); p.out.sent++ {
+		s.count(p.out.kept[p.out.sent].data)
+		emit(i, p.out.kept[p.out.sent].data)
 	}
-	if l.report {
+	if p.report {
 		flags := uint8(0)
-		if l.gap {
+		if p.gap {
 			flags = flagGap
 		}
-		l.report, l.gap = false, false
+		p.report, p.gap = false, false
 		s.bare(i, flags, emit)
 	}
 }
 
 func (s *Sync) bare(i int, flags uint8, emit func(int, []byte)) {
-	s.links[i].bare(s.control[:], flags, s.epoch)
+	s.peers[i].bare(s.control[:], flags, s.epoch)
 	s.counts.Control++
 	s.count(s.control[:])
 	emit(i, s.control[:])

@@ -3,38 +3,23 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
 // subjectRoot is the first token of every rackfab subject.
 const subjectRoot = "rackfab"
 
-// End is one end of a link: a port of a node.
-type End struct {
-	Node string
-	Port int
+// LinkSubject returns the subject of the envelopes from one group to another in a run:
+// rackfab.<run>.link.<from>.<to>. A group has the name of its first node.
+func LinkSubject(run, from, to string) string {
+	return fmt.Sprintf("%s.%s.link.%s.%s", subjectRoot, run, from, to)
 }
 
-// String returns the end as "leaf0:3".
-func (e End) String() string { return e.Node + ":" + strconv.Itoa(e.Port) }
+// InPattern matches the subjects of all envelopes to a group in a run.
+func InPattern(run, group string) string { return LinkSubject(run, "*", group) }
 
-// LinkSubject returns the subject of the one-way link between two ends in a run:
-// rackfab.<run>.link.<node>.<port>.<node>.<port>. The ports distinguish parallel links
-// between two nodes.
-func LinkSubject(run string, from, to End) string {
-	return fmt.Sprintf("%s.%s.link.%s.%d.%s.%d", subjectRoot, run, from.Node, from.Port, to.Node, to.Port)
-}
-
-// NodePattern matches the subjects of all links to node in a run.
-func NodePattern(run, node string) string {
-	return fmt.Sprintf("%s.%s.link.*.*.%s.*", subjectRoot, run, node)
-}
-
-// outPattern matches the subjects of all links from node in a run.
-func outPattern(run, node string) string {
-	return fmt.Sprintf("%s.%s.link.%s.*.*.*", subjectRoot, run, node)
-}
+// outPattern matches the subjects of all envelopes from a group in a run.
+func outPattern(run, group string) string { return LinkSubject(run, group, "*") }
 
 // AnnouncementSubject returns the subject on which a node of a rack announces itself:
 // rackfab.rack.<rack>.hello.<node>.

@@ -17,20 +17,23 @@ const (
 	keepaliveFrac = 3  // probes within the silence limit while waiting
 )
 
-// LinkConfig is the configuration of one link of a Sync.
-type LinkConfig struct {
-	// Name is for errors, "nic0:0->leaf:0".
+// PeerConfig is the configuration of one peer of a Sync: another group, and the links to
+// it.
+type PeerConfig struct {
+	// Name is for errors, "h0->s0".
 	Name string
+	// Links is the number of links, which both groups number alike.
+	Links int
 	// Lookahead is the minimum time from the start of a frame's transmission to its
-	// arrival: propagation and the serialisation of the smallest frame. It must be
-	// above 0.
+	// arrival on any of the links: propagation and the serialisation of the smallest
+	// frame. It must be above 0.
 	Lookahead unit.Time
 }
 
-// Inbox receives the frames of a link, in order of arrival. The frame belongs to the
-// caller again when Push returns.
+// Inbox receives the frames of the links to a peer, those of a link in order of arrival.
+// The frame belongs to the caller again when Push returns.
 type Inbox interface {
-	Push(link int, f *frame.Frame)
+	Push(peer, link int, f *frame.Frame)
 }
 
 // Counts are the counters of a Sync.
@@ -62,14 +65,14 @@ func (c *Counts) refuse(err error) {
 	}
 }
 
-// Sync is the link protocol of one node: conservative synchronisation over all of its
-// links. It determines up to which instant the node may handle events, and builds and
-// parses the envelopes. It is pure: no clock, no goroutine, no bus. A node calls
+// Sync is the link protocol of one group: conservative synchronisation with all of its
+// peers. It determines up to which instant the group may handle events, and builds and
+// parses the envelopes. It is pure: no clock, no goroutine, no bus. A group calls
 // Receive for each incoming message; then Horizon, run and Send until Horizon is not
-// above the node's next event; then Flush; then it waits.
+// above its next event; then Flush; then it waits.
 type Sync struct {
 	epoch   uint32
-	links   []link
+	peers   []peer
 	nearest unit.Time // the least lookahead
 	grant   unit.Time
 	tick    int
@@ -80,27 +83,24 @@ type Sync struct {
 	pending []need
 }
 
-// need is a peer's want that cannot be answered yet. pass is the instant that this
-// node's bounds must pass for the answer.
+// need is the want of a peer that cannot be answered yet. pass is the instant that this
+// group's bounds must pass for the answer.
 type need struct {
-	link int
+	peer int
 	pass unit.Time
 }
 
 // NewSync returns the state of the protocol at the start of a run. epoch identifies the
-// run to all of its nodes. No event at or after grant may be handled. The run ends if a
-// peer is silent for that many ticks while this node waits for it.
-func NewSync(epoch uint32, links []LinkConfig, grant unit.Time, silence int) (*Sync, error) {
+// run to all of its groups. No event at or after grant may be handled. The run ends if a
+// peer is silent for that many ticks while this group waits for it.
+func NewSync(epoch uint32, peers []PeerConfig, grant unit.Time, silence int) (*Sync, error) {
 	s := &Sync{epoch: epoch, grant: grant, nearest: unit.Never, silence: silence}
-	for _, c := range links {
+	for _, c := range peers {
 		if c.Lookahead <= 0 {
-			return nil, fmt.Errorf("link %s: lookahead %s, must be above 0", c.Name, c.Lookahead)
+			return nil, fmt.Errorf("peer %s: lookahead %s, must be above 0", c.Name, c.Lookahead)
 		}
 		s.nearest = min(s.nearest, c.Lookahead)
-		s.links = append(s.links, link{
-			name: c.Name, ahead: c.Lookahead, want: noWant, lastWant: noWant,
-			since: unit.Never, probeWait: probeFirst, gapTick: -1,
-		})
+		s.peers = append(s.peers, newPeer(c))
 	}
 	return s, nil
 }
@@ -115,40 +115,40 @@ func (s *Sync) Grant(t unit.Time) { s.grant = max(s.grant, t) }
 // Granted returns the instant at and after which no event may be handled.
 func (s *Sync) Granted() unit.Time { return s.grant }
 
-// Bound returns the instant before which nothing more arrives on any link.
+// Bound returns the instant before which nothing more arrives from any peer.
 func (s *Sync) Bound() unit.Time {
 	b := unit.Never
-	for i := range s.links {
-		b = min(b, s.links[i].bound())
+	for i := range s.peers {
+		b = min(b, s.peers[i].bound())
 	}
 	return b
 }
 
-// Horizon returns the bound to which a node whose next event is at next may run at
+// Horizon returns the bound to which a group whose next event is at next may run at
 // once. An effect of that event returns no earlier than two lookaheads later, whatever
 // the peer has promised.
 func (s *Sync) Horizon(next unit.Time) unit.Time {
 	return min(s.Bound(), add(next, add(s.nearest, s.nearest)), s.grant)
 }
 
-// Reached reports whether a node whose next event is at next has handled all events
+// Reached reports whether a group whose next event is at next has handled all events
 // before the grant, and no more can arrive.
 func (s *Sync) Reached(next unit.Time) bool { return next >= s.grant && s.Bound() >= s.grant }
 
-// Send sends a frame on a link. The frames of a link must be in order of arrival.
-func (s *Sync) Send(i int, f *frame.Frame) {
-	l := &s.links[i]
-	if l.full() {
-		l.seal(s.epoch, s.tick)
+// Send sends a frame to peer i on a link. The frames of a link must be in order of
+// arrival.
+func (s *Sync) Send(i, link int, f *frame.Frame) {
+	p := &s.peers[i]
+	if p.full() {
+		p.seal(s.epoch, s.tick)
 	}
-	l.put(f)
+	p.put(link, f)
 	s.counts.Frames++
 }
 
-// Receive handles a message that arrived on link i and pushes its frames into inbox. It
-// counts and ignores messages that are not a valid envelope of this run. An error
-// means that the peer repeatedly violates the protocol. It names the link and ends the
-// run.
+// Receive handles a message from peer i and pushes its frames into inbox. It counts and
+// ignores messages that are not a valid envelope of this run. An error means that the
+// peer repeatedly violates the protocol. It names the peer and ends the run.
 func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	e, err := ParseEnvelope(data)
 	if err != nil {
@@ -159,56 +159,54 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 		s.counts.Foreign++
 		return nil
 	}
-	l := &s.links[i]
-	if !l.out.confirm(e.Ack) {
+	p := &s.peers[i]
+	if !p.out.confirm(e.Ack) {
 		s.counts.Malformed++
 		return nil
 	}
-	s.receiveControl(l, &e)
+	s.receiveControl(p, &e)
 	switch {
 	case e.Flags&flagBare != 0:
 		return nil
-	case e.Seq <= l.received:
+	case e.Seq <= p.received:
 		s.counts.Repeated++
 		return nil
-	case e.Seq > l.received+1:
+	case e.Seq > p.received+1:
 		s.counts.Early++
 		return nil
 	}
-	if err := l.accept(&e); err != nil {
+	if err := p.accept(&e); err != nil {
 		s.counts.Malformed++
-		if l.refused++; l.refused > refusedLimit {
+		if p.refused++; p.refused > refusedLimit {
 			return err
 		}
 		return nil
 	}
-	l.refused = 0
+	p.refused = 0
 	s.counts.Received++
-	for e.Next(&s.spare) {
-		inbox.Push(i, &s.spare)
-	}
-	if e.Count > 0 {
-		l.last = s.spare.Arrival
+	for link, ok := e.Next(&s.spare); ok; link, ok = e.Next(&s.spare) {
+		p.last[link] = s.spare.Arrival
+		inbox.Push(i, link, &s.spare)
 	}
 	return nil
 }
 
 // receiveControl applies the control fields of any envelope.
-func (s *Sync) receiveControl(l *link, e *Envelope) {
-	l.heardTick, l.probeWait = s.tick, probeFirst
-	missing := e.Seq > l.received
+func (s *Sync) receiveControl(p *peer, e *Envelope) {
+	p.heardTick, p.probeWait = s.tick, probeFirst
+	missing := e.Seq > p.received
 	if e.Flags&flagBare == 0 {
-		missing = e.Seq > l.received+1
+		missing = e.Seq > p.received+1
 	}
-	if missing && (l.gapAt != l.received || l.gapTick != s.tick) {
-		l.gap, l.report = true, true
-		l.gapAt, l.gapTick = l.received, s.tick
+	if missing && (p.gapAt != p.received || p.gapTick != s.tick) {
+		p.gap, p.report = true, true
+		p.gapAt, p.gapTick = p.received, s.tick
 		s.counts.Missed++
 	}
 	if e.Flags&flagReport != 0 {
-		l.report = true
+		p.report = true
 	}
 	if e.Flags&flagGap != 0 {
-		s.counts.Resent += int64(l.out.rewind())
+		s.counts.Resent += int64(p.out.rewind())
 	}
 }

@@ -11,14 +11,14 @@ import (
 // arrived is an inbox that keeps the arrivals of one link.
 type arrived []unit.Time
 
-func (a *arrived) Push(_ int, f *frame.Frame) { *a = append(*a, f.Arrival) }
+func (a *arrived) Push(_, _ int, f *frame.Frame) { *a = append(*a, f.Arrival) }
 
 // newPair returns both ends of one link.
 func newPair(t testing.TB) (a, b *Sync) {
 	t.Helper()
 	for _, s := range []**Sync{&a, &b} {
 		var err error
-		*s, err = NewSync(7, []LinkConfig{{Name: "x:0->y:0", Lookahead: unit.Microsecond}}, unit.Millisecond, 100)
+		*s, err = NewSync(7, []PeerConfig{{Name: "x->y", Links: 1, Lookahead: unit.Microsecond}}, unit.Millisecond, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func sent(do func(emit func(int, []byte))) (all [][]byte) {
 // link and whose next event is at next.
 func flush(s *Sync, next unit.Time, arrivals ...unit.Time) [][]byte {
 	for _, at := range arrivals {
-		s.Send(0, &frame.Frame{Arrival: at})
+		s.Send(0, 0, &frame.Frame{Arrival: at})
 	}
 	return sent(func(emit func(int, []byte)) { s.Flush(next, emit) })
 }
@@ -125,7 +125,7 @@ func TestLostEnvelopesAreResent(t *testing.T) {
 }
 
 // A peer that violates the protocol repeatedly ends the run, and the error names the
-// link. Occasional violations do not end it.
+// peer. Occasional violations do not end it.
 func TestProtocolViolationEndsTheRun(t *testing.T) {
 	s, _ := newPair(t)
 	bad := build(Envelope{Epoch: 7, Seq: 1, Taken: 9, Want: noWant}, nil)
@@ -134,7 +134,7 @@ func TestProtocolViolationEndsTheRun(t *testing.T) {
 			t.Fatalf("after %d: %v", i, err)
 		}
 	}
-	if err := s.Receive(0, bad, nil); err == nil || err.Error() != "link x:0->y:0: peer reports 9 frames taken, want at most 0" {
+	if err := s.Receive(0, bad, nil); err == nil || err.Error() != "peer x->y: reports 9 frames taken, want at most 0" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestSilentPeerIsNamed(t *testing.T) {
 			t.Fatalf("tick %d: %v", i, err)
 		}
 	}
-	if err := s.Tick(none); err == nil || err.Error() != "link x:0->y:0: no message from the peer for 101 ticks, want at most 100" {
+	if err := s.Tick(none); err == nil || err.Error() != "peer x->y: no message for 101 ticks, want at most 100" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func FuzzReceive(f *testing.F) {
 
 // A node is settled when its envelopes are confirmed and it waits for no answer.
 func TestSettled(t *testing.T) {
-	s, err := NewSync(1, []LinkConfig{{Name: "a:0->b:0", Lookahead: 10}}, 0, 0)
+	s, err := NewSync(1, []PeerConfig{{Name: "a->b", Links: 1, Lookahead: 10}}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,21 +9,26 @@ type User struct {
 	Publish, Subscribe []string
 }
 
-// UserOf returns the user of the node of a rack that has a key, or of its controller if
-// node is "". In every run, a node publishes on its own links and subscribes to the links
-// that lead to it. In the rack, it answers queries with an announcement under its own
-// name. The permissions cover all runs, because a rack has one set of keys for all of
-// them. The controller publishes queries and receives announcements, but no frames.
-func UserOf(rack, node string, k Key) (User, error) {
+// UserOf returns the user of a process that runs a group of a rack's nodes and has a key,
+// or of the controller if there are no nodes. In every run, a group publishes to other
+// groups and subscribes to its own envelopes, under the name of its first node. In the
+// rack, it answers queries with an announcement of each of its nodes. The permissions
+// cover all runs, because a rack has one set of keys for all of them. The controller
+// publishes queries and receives announcements, but no frames.
+func UserOf(rack string, k Key, nodes ...string) (User, error) {
 	public, err := k.Public()
-	if node == "" {
+	if len(nodes) == 0 {
 		return User{public, []string{QuerySubject(rack)}, []string{AnnouncementPattern(rack)}}, err
 	}
-	return User{
+	u := User{
 		Public:    public,
-		Publish:   []string{outPattern("*", node), AnnouncementSubject(rack, node)},
-		Subscribe: []string{NodePattern("*", node), QuerySubject(rack)},
-	}, err
+		Publish:   []string{outPattern("*", nodes[0])},
+		Subscribe: []string{InPattern("*", nodes[0]), QuerySubject(rack)},
+	}
+	for _, n := range nodes {
+		u.Publish = append(u.Publish, AnnouncementSubject(rack, n))
+	}
+	return u, err
 }
 
 // nkeyUsers converts users for the server. Without users the server is open to all.

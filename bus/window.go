@@ -1,7 +1,6 @@
 package bus
 
-// window holds the sequenced envelopes of one direction of a link that the receiver
-// has not confirmed, oldest first.
+// window holds the sequenced envelopes that one peer has not confirmed, oldest first.
 //
 // Invariant: kept[0] has number seq-len(kept)+1; kept[:sent] has been passed to the bus
 // since the last rewind.

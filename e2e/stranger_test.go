@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// injectForeign publishes on every link of every run on the bus, once it has seen the
-// link's first envelope: a malformed envelope, an oversized one, and one of another
+// injectForeign publishes between all peers of every run on the bus, once it has seen the
+// pair's first envelope: a malformed envelope, an oversized one, and one of another
 // version.
 func injectForeign(t *testing.T, url string) {
 	t.Helper()
@@ -22,7 +22,7 @@ func injectForeign(t *testing.T, url string) {
 	t.Cleanup(c.Close)
 	other := []byte{0xfa, bus.Version + 1, 0, 0}
 	var once sync.Map
-	_, err = c.Subscribe("rackfab.*.link.*.*.*.*", func(subject string, _ []byte) {
+	_, err = c.Subscribe("rackfab.*.link.*.*", func(subject string, _ []byte) {
 		if _, seen := once.LoadOrStore(subject, true); seen {
 			return
 		}

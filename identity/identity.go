@@ -124,10 +124,11 @@ func Users(dir, rack string) ([]bus.User, error) {
 			faults = append(faults, err)
 			continue
 		}
-		if name == Controller {
-			name = ""
+		var nodes []string
+		if name != Controller {
+			nodes = []string{name}
 		}
-		user, err := bus.UserOf(rack, name, key)
+		user, err := bus.UserOf(rack, key, nodes...)
 		users, faults = append(users, user), append(faults, err)
 	}
 	return users, errors.Join(faults...)

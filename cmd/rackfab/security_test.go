@@ -202,7 +202,7 @@ func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
 	}
 	h0, h1, boss := r.key(t, "h0"), r.key(t, "h1"), r.key(t, "controller")
 	link := func(from, to string) string {
-		return bus.LinkSubject("x", bus.End{Node: from}, bus.End{Node: to})
+		return bus.LinkSubject("x", from, to)
 	}
 	rpc := func(address string, c *tls.Config, do func(context.Context, *grpc.ClientConn) error) func() error {
 		return func() error { return callAs(t, address, c, do) }
@@ -255,7 +255,7 @@ func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
 		{"the link of another", nats(h0, node, publishOn(link("h1", "s0"))), nats(h0, node, publishOn(link("h0", "s0"))), refused},
 		{"the announcement of another", nats(h0, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), nats(h1, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), refused},
 		{"everything", nats(h0, node, subscribeTo(">")), nats(h0, node, subscribeTo(bus.QuerySubject("rack"))), refused},
-		{"what is for another", nats(h0, node, subscribeTo(bus.NodePattern("*", "h1"))), nats(h0, node, subscribeTo(bus.NodePattern("*", "h0"))), refused},
+		{"what is for another", nats(h0, node, subscribeTo(bus.InPattern("*", "h1"))), nats(h0, node, subscribeTo(bus.InPattern("*", "h0"))), refused},
 		{"frames, by the controller", nats(boss, hub, subscribeTo("rackfab.*.link.>")), nats(boss, hub, subscribeTo(bus.AnnouncementPattern("rack"))), refused},
 		{"everything, by the controller", nats(boss, hub, subscribeTo(">")), nats(boss, hub, publishOn(bus.QuerySubject("rack"))), refused},
 	} {

@@ -248,7 +248,11 @@ func newKeys(rack string, nodes []topology.Node) (k keys, users []bus.User, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		user, err := bus.UserOf(rack, n.Name, key)
+		var names []string
+		if n.Name != "" {
+			names = []string{n.Name}
+		}
+		user, err := bus.UserOf(rack, key, names...)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -59,7 +59,7 @@ func duringRun(t *testing.T, r *Rack, do func()) {
 	}
 	t.Cleanup(c.Close)
 	seen := 0
-	_, err = c.Subscribe(bus.NodePattern("*", "h1"), func(string, []byte) {
+	_, err = c.Subscribe(bus.InPattern("*", "h1"), func(string, []byte) {
 		if seen++; seen == started {
 			do()
 		}

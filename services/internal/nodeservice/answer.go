@@ -18,7 +18,7 @@ func (r *run) liveAnswer(now *snapshot) answer {
 	r.export.reach(now.at)
 	events := r.captured()
 	reached := &rackfabv1.RunReached{
-		UntilPs: int64(now.at), Digest: now.result.Digest, Stats: r.stats(now), Progress: now.progress(),
+		UntilPs: int64(now.at), Digest: now.result.Nodes[0].Digest, Stats: r.stats(now), Progress: now.progress(),
 	}
 	events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}})
 	return func() ([]*rackfabv1.RunResponse, error) { return events, nil }
@@ -32,14 +32,14 @@ func (r *run) batchAnswer(now *snapshot) answer {
 	b.recorder.Count(r.machine)
 	r.export.finish(now.at)
 	m := b.recorder.Result()
-	m.Digest, m.FrameHops, m.Envelopes, m.CPU = result.Digest, result.FrameHops, result.Envelopes, (usage.cpu - b.before.cpu).Seconds()
+	m.Digest, m.FrameHops, m.Envelopes, m.CPU = result.Nodes[0].Digest, result.FrameHops, result.Envelopes, (usage.cpu - b.before.cpu).Seconds()
 	m.EnvelopeFaults = measure.EnvelopeFaults{
 		Missed: result.Missed, Resent: result.Resent, Unpublished: result.Unpublished, Repeated: result.Repeated, Early: result.Early,
 		Malformed: result.Malformed, Oversized: result.Oversized, OtherVersion: result.OtherVersion, Foreign: result.Foreign,
 		Struck: r.envelopeFaults().Total(),
 	}
 	finished := &rackfabv1.RunFinished{
-		Digest: result.Digest, Progress: now.progress(), Resends: result.Resent,
+		Digest: result.Nodes[0].Digest, Progress: now.progress(), Resends: result.Resent,
 		CpuSeconds: m.CPU, MaxRssBytes: usage.rss, ProgramBytes: usage.program,
 	}
 	return func() (events []*rackfabv1.RunResponse, err error) {

@@ -46,7 +46,7 @@ func (r *run) record(list *rackfabv1.NodeCaptures) error {
 		recorders = append(recorders, active.Recorder)
 	}
 	r.recordings.Store(&next)
-	r.runner.Look(tap.Of(recorders...))
+	r.runner.Look(0, tap.Of(recorders...))
 	return nil
 }
 

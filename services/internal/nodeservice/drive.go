@@ -139,7 +139,7 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 	}
 	if len(g.GetChanges()) > 0 {
 		r.scenario.Store(scenario)
-		r.runner.Plan(rack.Plan(scenario, r.granted, r.index)[0])
+		r.runner.Plan(0, rack.Plan(scenario, r.granted, r.index)[0])
 		if selection := r.export.extend(scenario, g.GetChanges()); selection != nil {
 			r.runner.Follow(selection)
 		}

@@ -51,14 +51,15 @@ type batch struct {
 	before   usage          // at the start
 }
 
-// ports returns the links and peers at the node's ports.
+// ports returns the links and peers at the node's ports. Every node is a group.
 func ports(s *topology.Scenario, node int) []runner.Port {
 	ends := s.PortMap()[node]
 	list := make([]runner.Port, len(ends))
 	for i, end := range ends {
-		l := s.Links[end.Link]
+		l, peer := s.Links[end.Link], s.Nodes[end.Peer].Name
 		list[i] = runner.Port{
-			Peer: s.Nodes[end.Peer].Name, PeerPort: end.PeerPort, Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead,
+			Peer: peer, PeerPort: end.PeerPort, Group: peer, Link: end.Link,
+			Lookahead: l.Lookahead(),
 		}
 	}
 	return list
@@ -94,7 +95,7 @@ func (r *run) close() {
 }
 
 // observe processes notes. The loop calls it.
-func (r *run) observe(notes []fabric.Note) {
+func (r *run) observe(_ int, notes []fabric.Note) {
 	s := r.scenario.Load()
 	if r.batch != nil {
 		r.batch.recorder.Observe(notes)

@@ -139,15 +139,15 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 		return nil, err
 	}
 	r.runner, err = runner.New(runner.Config{
-		Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: s.conn, Quiet: quiet,
+		Run: c.GetRunId(), Nodes: []runner.Node{{Name: s.name, Machine: machine, Ports: ports}}, Conn: s.conn, Quiet: quiet,
 		Follow: r.export.selection(), Observe: r.observe, Progress: r.advance, Reached: r.reach,
 	})
 	if err != nil {
 		r.export.close()
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	r.runner.Plan(rack.Plan(scenario, 0, index)[0])
-	r.takeSnapshot(0, &runner.Result{})
+	r.runner.Plan(0, rack.Plan(scenario, 0, index)[0])
+	r.takeSnapshot(0, &runner.Result{Nodes: make([]runner.NodeResult, 1)})
 	r.runs.Begin(r.metrics)
 	return r, nil
 }

@@ -5,26 +5,23 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// silence is how long a peer may be silent while the node waits for it, in wall time.
+// silence is how long a peer may be silent while the group waits for it, in wall time.
 const silence = 30 * time.Second
 
 // Config configures a Runner. The names and links are those of a valid scenario.
 type Config struct {
-	Run     string // name of the run; a token of a subject
-	Node    string // name of the node; a token of a subject
-	Machine fabric.Machine
-	Ports   []Port // in the order of the node's ports
-	Conn    bus.Conn
-	Quiet   bool // omit the notes of every frame
+	Run   string // name of the run; a token of a subject
+	Nodes []Node // the group; it has the name of its first node
+	Conn  bus.Conn
+	Quiet bool // omit the notes of every frame
 	// Follow selects the messages whose frames have notes even if Quiet is set.
 	Follow *fabric.Selection
-	// Observe, if not nil, is called from the loop with the notes of the events, in
-	// order. The slice is reused.
-	Observe func(notes []fabric.Note)
+	// Observe, if not nil, is called from the loop with the notes of the events of a node,
+	// by its index, in order. The slice is reused.
+	Observe func(node int, notes []fabric.Note)
 	// Progress, if not nil, is called from the loop at most every 100 ms of wall time,
 	// with the instant of the earliest pending event, at most the grant.
 	Progress func(next unit.Time, r *Result)
@@ -33,28 +30,35 @@ type Config struct {
 	Reached func(grant unit.Time, r *Result)
 }
 
-// Port is the far end of the link at a port, and the link's settings.
+// Node is a node of a group.
+type Node struct {
+	Name    string // a token of a subject
+	Machine fabric.Machine
+	Ports   []Port // in the order of the node's ports
+}
+
+// Port is the far end of the link at a port, and the link.
 type Port struct {
-	Peer     string
-	PeerPort fabric.Port
-	Rate     unit.Rate
-	Delay    unit.Time // propagation, above 0
-	Overhead unit.Bytes
+	Peer      string
+	PeerPort  fabric.Port
+	Group     string    // the first node of the group that contains the peer
+	Link      int       // index of the link in the scenario
+	Lookahead unit.Time // least time from the start of a transmission to the arrival, above 0
 }
 
-// lookahead returns the least time from the start of a frame's transmission to its
-// arrival.
-func (p Port) lookahead() unit.Time {
-	return p.Delay + p.Rate.Serialise(frame.MinLen+p.Overhead)
-}
-
-// Result holds the digest and counters of a node.
+// Result holds the digests and counters of a group.
 type Result struct {
-	Digest    uint64 // over all arrivals, see node.Node.Digest
-	FrameHops int64  // frames that arrived and were handled
+	Nodes     []NodeResult // in the order of Config.Nodes
+	FrameHops int64        // of all nodes
 	bus.Counts
 	// Unpublished counts envelopes that the bus refused. They were resent.
 	Unpublished int64
 	// Wakeups counts the rounds of the loop.
 	Wakeups int64
+}
+
+// NodeResult holds the digest and counter of a node.
+type NodeResult struct {
+	Digest    uint64 // over all arrivals, see node.Node.Digest
+	FrameHops int64  // frames that arrived and were handled
 }

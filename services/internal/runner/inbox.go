@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// message is an envelope received on a link.
+// message is an envelope from a peer.
 type message struct {
-	link int
+	peer int
 	data []byte
 }
 
@@ -16,7 +16,7 @@ type inbox struct {
 	wake    chan struct{} // holds a token while messages may wait
 	mu      sync.Mutex
 	waiting []message
-	strays  atomic.Int64 // messages to this node that belong to none of its links
+	strays  atomic.Int64 // messages to this group that come from none of its peers
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }

@@ -59,7 +59,7 @@ func child(text string) error {
 	defer conn.Close()
 	var before time.Duration
 	r, err := New(Config{
-		Run: "bench", Node: s.names[i], Machine: s.toys[i], Ports: s.toys[i].ports, Conn: conn, Quiet: true,
+		Run: "bench", Nodes: []Node{{s.names[i], s.toys[i], s.toys[i].ports}}, Conn: conn, Quiet: true,
 		Reached: func(_ unit.Time, r *Result) {
 			_ = json.NewEncoder(os.Stdout).Encode(report{*r, processor() - before})
 		},
@@ -123,7 +123,8 @@ func fork(b *testing.B, name string, s *shape) *outcome {
 		b.Fatal(err)
 	}
 	defer server.Shutdown()
-	o := &outcome{make([]Result, len(s.toys)), make([]error, len(s.toys))}
+	_, toys := s.groups(s.single())
+	o := &outcome{toys, make([]Result, len(s.toys)), make([]error, len(s.toys))}
 	children := make([]*process, len(s.toys))
 	for i := range children {
 		children[i] = start(b, envNode+"="+strconv.Itoa(i), envShape+"="+name, envBus+"="+server.URL())

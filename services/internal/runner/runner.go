@@ -1,7 +1,7 @@
-// Package runner implements the loop around a machine: bus -> machine -> bus, notes
-// -> observer. It owns the goroutine and the wall clock of a node, and decides only
-// when the loop wakes up. bus.Sync decides which events may be handled, and node.Node
-// in which order.
+// Package runner implements the loop around a group of nodes: bus -> machines -> bus,
+// notes -> observer. It owns the goroutine and the wall clock of the group, and decides
+// only when the loop wakes up. bus.Sync decides which events may be handled, and
+// node.Group in which order.
 package runner
 
 import (
@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
@@ -24,25 +22,28 @@ import (
 // receiver detects a lost envelope.
 const tick = 50 * time.Millisecond
 
-// rest is the tick of a node that has reached its grant and whose envelopes are all
+// rest is the tick of a group that has reached its grant and whose envelopes are all
 // confirmed, so that a paused rack costs almost no CPU time.
 const rest = time.Second
 
 // progressTicks is the number of ticks between two calls of Config.Progress.
 const progressTicks = 2
 
-// Runner runs one node of a run. Run may be called once. Plan, Look, Follow and Grant
-// may be called from any goroutine. They take effect together, in the order of the
+// Runner runs one group of nodes of a run. Run may be called once. Plan, Look, Follow and
+// Grant may be called from any goroutine. They take effect together, in the order of the
 // calls, at Run or the next call of Grant.
 type Runner struct {
 	cfg      Config
-	node     *node.Node
+	name     string // of the group
+	group    *node.Group
+	wires    *wiring
 	links    *bus.Sync
 	out      fabric.Out
-	subjects []string // of the outgoing links, by port
+	subjects []string // of the envelopes to each peer
 	inbox    *inbox
 	spare    []message
 	unsub    func()
+	clock    <-chan time.Time // of Run
 
 	mu      sync.Mutex
 	steps   []func()      // passed to Plan, Look, Follow and Grant since the last grant
@@ -52,39 +53,40 @@ type Runner struct {
 	ticks   int
 	wakeups int64
 	lost    int64
-	publish func(link int, data []byte)
+	publish func(peer int, data []byte)
 	conn    atomic.Pointer[bus.Conn] // on which envelopes are published
 }
 
-// New subscribes to the node's links. Once New has returned, the Runner receives
-// everything that a peer sends.
+// New subscribes to the envelopes to the group. Once New has returned, the Runner
+// receives everything that a peer sends.
 func New(cfg Config) (*Runner, error) {
-	r := &Runner{
-		cfg:     cfg,
-		node:    node.New(cfg.Machine, len(cfg.Ports), new(frame.Pool)),
-		inbox:   newInbox(),
-		granted: make(chan struct{}, 1),
-	}
+	r := &Runner{cfg: cfg, name: cfg.Nodes[0].Name, inbox: newInbox(), granted: make(chan struct{}, 1)}
 	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
 	r.PublishOn(cfg.Conn)
-	links, subjects := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
-	for i, p := range cfg.Ports {
-		here, there := bus.End{Node: cfg.Node, Port: i}, bus.End{Node: p.Peer, Port: int(p.PeerPort)}
-		links[i] = bus.LinkConfig{Name: there.String() + "->" + here.String(), Lookahead: p.lookahead()}
-		subjects[bus.LinkSubject(cfg.Run, there, here)] = i
-		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, here, there))
-	}
 	var err error
-	if r.links, err = bus.NewSync(uint32(xxhash.Sum64String(cfg.Run))|1, links, 0, int(silence/tick)); err != nil {
+	if r.wires, err = wire(cfg.Nodes); err != nil {
 		return nil, err
 	}
-	return r, r.subscribe(subjects)
+	if r.links, err = r.wires.sync(cfg.Run, r.name); err != nil {
+		return nil, err
+	}
+	nodes, peers := make([]*node.Node, len(cfg.Nodes)), make(map[string]int)
+	pool := new(frame.Pool)
+	for i, n := range cfg.Nodes {
+		nodes[i] = node.New(n.Machine, len(n.Ports), pool)
+	}
+	r.group = node.NewGroup(nodes, r.wires.inside, r.wires.lookahead)
+	for i, p := range r.wires.peers {
+		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, r.name, p.group))
+		peers[bus.LinkSubject(cfg.Run, p.group, r.name)] = i
+	}
+	return r, r.subscribe(peers)
 }
 
-func (r *Runner) subscribe(links map[string]int) error {
-	stop, err := r.cfg.Conn.Subscribe(bus.NodePattern(r.cfg.Run, r.cfg.Node), func(subject string, data []byte) {
-		if i, ok := links[subject]; ok {
+func (r *Runner) subscribe(peers map[string]int) error {
+	stop, err := r.cfg.Conn.Subscribe(bus.InPattern(r.cfg.Run, r.name), func(subject string, data []byte) {
+		if i, ok := peers[subject]; ok {
 			r.inbox.put(message{i, data})
 			return
 		}
@@ -100,7 +102,7 @@ func (r *Runner) subscribe(links map[string]int) error {
 	return err
 }
 
-// Grant lets the node handle events before t. A t below an earlier grant has no
+// Grant lets the group handle events before t. A t below an earlier grant has no
 // effect.
 func (r *Runner) Grant(t unit.Time) {
 	r.post(func() { r.links.Grant(t) })
@@ -110,12 +112,14 @@ func (r *Runner) Grant(t unit.Time) {
 	}
 }
 
-// Plan sets the future changes, none of which may precede the current grant. It
-// replaces an earlier plan.
-func (r *Runner) Plan(changes []fabric.Change) { r.post(func() { r.node.Plan(changes) }) }
+// Plan sets the future changes of a node, none of which may precede the current grant.
+// It replaces an earlier plan.
+func (r *Runner) Plan(node int, changes []fabric.Change) {
+	r.post(func() { r.group.Nodes()[node].Plan(changes) })
+}
 
-// Look sets the tap of the node, which the loop calls; nil removes it.
-func (r *Runner) Look(t *node.Tap) { r.post(func() { r.node.Look(t) }) }
+// Look sets the tap of a node, which the loop calls; nil removes it.
+func (r *Runner) Look(node int, t *node.Tap) { r.post(func() { r.group.Nodes()[node].Look(t) }) }
 
 // Follow selects the messages whose frames have notes. It replaces Config.Follow.
 func (r *Runner) Follow(s *fabric.Selection) { r.post(func() { r.out.Follow = s }) }
@@ -141,17 +145,18 @@ func (r *Runner) steer() {
 	}
 }
 
-// Close unsubscribes from the node's links. Call it after Run has returned, or instead
+// Close unsubscribes from the envelopes to the group. Call it after Run has returned, or instead
 // of Run.
 func (r *Runner) Close() { r.unsub() }
 
 // Run handles events up to the grant and serves the peers until ctx ends. The caller
-// ends ctx once all nodes of the run have reached its end. The error names the link if a
-// peer is silent or violates the protocol. It wraps the context's cause if ctx ends
-// before the node has reached the grant.
+// ends ctx once all groups of the run have reached its end. The error names the peer if
+// one is silent or violates the protocol. It wraps the context's cause if ctx ends
+// before the group has reached the grant.
 func (r *Runner) Run(ctx context.Context) error {
 	clock := time.NewTicker(tick)
 	defer clock.Stop()
+	r.clock = clock.C
 	r.steer()
 	for {
 		if err := r.round(ctx); err != nil {
@@ -172,12 +177,12 @@ func (r *Runner) Run(ctx context.Context) error {
 			if r.reached == r.links.Granted() {
 				return nil
 			}
-			return fmt.Errorf("stopped at %s of %s: %w", r.node.Now(), r.links.Granted(), context.Cause(ctx))
+			return fmt.Errorf("stopped at %s of %s: %w", min(r.group.Next(), r.links.Granted()), r.links.Granted(), context.Cause(ctx))
 		}
 	}
 }
 
-// pace slows the clock down while the node rests at its grant.
+// pace slows the clock down while the group rests at its grant.
 func (r *Runner) pace(clock *time.Ticker) {
 	resting := r.reached == r.links.Granted() && r.links.Settled()
 	if resting == r.resting {
@@ -197,9 +202,11 @@ func (r *Runner) round(ctx context.Context) error {
 	if err := r.take(); err != nil {
 		return err
 	}
-	r.work(ctx)
-	r.links.Flush(r.node.Next(), r.publish)
-	if g := r.links.Granted(); r.reached < g && r.links.Reached(r.node.Next()) {
+	if err := r.work(ctx); err != nil {
+		return err
+	}
+	r.links.Flush(r.group.Next(), r.publish)
+	if g := r.links.Granted(); r.reached < g && r.links.Reached(r.group.Next()) {
 		r.reached = g
 		if r.cfg.Reached != nil {
 			result := r.result()
@@ -210,11 +217,11 @@ func (r *Runner) round(ctx context.Context) error {
 }
 
 // take passes the messages in the inbox to the link protocol, which delivers their
-// frames to the node.
+// frames to the nodes.
 func (r *Runner) take() error {
 	taken := r.inbox.take(r.spare[:0])
 	for i, m := range taken {
-		if err := r.links.Receive(m.link, m.data, r); err != nil {
+		if err := r.links.Receive(m.peer, m.data, r); err != nil {
 			return err
 		}
 		taken[i].data = nil
@@ -223,25 +230,45 @@ func (r *Runner) take() error {
 	return nil
 }
 
-// Push delivers a frame from the bus to the node; it implements bus.Inbox.
-func (r *Runner) Push(link int, f *frame.Frame) { r.node.Push(fabric.Port(link), f) }
+// Push delivers a frame from the bus to its node; it implements bus.Inbox.
+func (r *Runner) Push(peer, link int, f *frame.Frame) {
+	i, port := r.wires.at(peer, link)
+	r.group.Nodes()[i].Push(port, f)
+}
 
-// work handles every event that is safe.
-func (r *Runner) work(ctx context.Context) {
+// work handles every event that is safe. A group may take long for that, so work keeps
+// the clock.
+func (r *Runner) work(ctx context.Context) error {
 	for ctx.Err() == nil {
-		next := r.node.Next()
+		next := r.group.Next()
 		horizon := r.links.Horizon(next)
 		if next >= horizon {
-			return
+			break
 		}
-		r.node.Run(horizon, &r.out)
-		for i := range r.out.Sends {
-			r.links.Send(int(r.out.Sends[i].Port), r.out.Sends[i].Frame)
+		r.group.Window(horizon, &r.out, r.handled)
+		select {
+		case <-r.clock:
+			if err := r.tick(); err != nil {
+				return err
+			}
+		default:
 		}
-		if r.cfg.Observe != nil && len(r.out.Notes) > 0 {
-			r.cfg.Observe(r.out.Notes)
+	}
+	return nil
+}
+
+// handled passes the effects of a node to its peers outside the group and to the
+// observer.
+func (r *Runner) handled(i int) {
+	for s := range r.out.Sends {
+		send := &r.out.Sends[s]
+		if send.Frame != nil { // not delivered inside the group
+			to := r.wires.outside[i][send.Port]
+			r.links.Send(to.peer, to.link, send.Frame)
 		}
-		r.out.Reset()
+	}
+	if r.cfg.Observe != nil && len(r.out.Notes) > 0 {
+		r.cfg.Observe(i, r.out.Notes)
 	}
 }
 
@@ -256,15 +283,15 @@ func (r *Runner) tick() error {
 	}
 	if r.ticks++; r.cfg.Progress != nil && r.ticks%progressTicks == 0 {
 		result := r.result()
-		r.cfg.Progress(min(r.node.Next(), r.links.Granted()), &result)
+		r.cfg.Progress(min(r.group.Next(), r.links.Granted()), &result)
 	}
 	return nil
 }
 
 // send publishes an envelope. An envelope that the bus refuses is treated as lost:
-// the peer detects the loss, and the node resends it.
-func (r *Runner) send(link int, data []byte) {
-	if (*r.conn.Load()).Publish(r.subjects[link], data) != nil {
+// the peer detects the loss, and the group resends it.
+func (r *Runner) send(peer int, data []byte) {
+	if (*r.conn.Load()).Publish(r.subjects[peer], data) != nil {
 		r.lost++
 	}
 }
@@ -272,9 +299,10 @@ func (r *Runner) send(link int, data []byte) {
 func (r *Runner) result() Result {
 	c := r.links.Counts()
 	c.Foreign += r.inbox.strays.Load()
-	return Result{
-		Digest:    r.node.Digest(),
-		FrameHops: r.node.Arrivals(),
-		Counts:    c, Unpublished: r.lost, Wakeups: r.wakeups,
+	out := Result{Counts: c, Unpublished: r.lost, Wakeups: r.wakeups}
+	for _, n := range r.group.Nodes() {
+		out.Nodes = append(out.Nodes, NodeResult{n.Digest(), n.Arrivals()})
+		out.FrameHops += n.Arrivals()
 	}
+	return out
 }

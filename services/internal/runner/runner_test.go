@@ -10,8 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// outcome is the outcome of a run of all nodes.
+// outcome is the outcome of a run of all groups.
 type outcome struct {
+	toys    [][]int // of each group
 	results []Result
 	errs    []error
 }
@@ -23,19 +24,20 @@ func (o *outcome) hops() (n int64) {
 	return n
 }
 
-// play runs every node of the shape in a goroutine of its own, over connections from
-// dial, until all have reached the end or one fails.
-func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
+// play runs every group of the cut, which has the group of each toy, in a goroutine of
+// its own, over connections from dial, until all have reached the end or one fails.
+func play(tb testing.TB, s *shape, cut []int, dial func(i int) bus.Conn) *outcome {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	o := &outcome{make([]Result, len(s.toys)), make([]error, len(s.toys))}
+	groups, toys := s.groups(cut)
+	o := &outcome{toys, make([]Result, len(groups)), make([]error, len(groups))}
 	var all, ran sync.WaitGroup
-	runners := make([]*Runner, len(s.toys))
-	for i, t := range s.toys {
+	runners := make([]*Runner, len(groups))
+	for i, nodes := range groups {
 		all.Add(1)
 		cfg := Config{
-			Run: "test", Node: s.names[i], Machine: t, Ports: t.ports, Conn: dial(i), Quiet: true,
+			Run: "test", Nodes: nodes, Conn: dial(i), Quiet: true,
 			Reached: func(unit.Time, *Result) { all.Done() },
 		}
 		r, err := New(cfg)
@@ -72,9 +74,13 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 func same(tb interface{ Errorf(string, ...any) }, o *outcome, want []uint64) {
 	for i, r := range o.results {
 		if o.errs[i] != nil {
-			tb.Errorf("node %d: %v", i, o.errs[i])
-		} else if r.Digest != want[i] {
-			tb.Errorf("node %d: digest %016x, want %016x", i, r.Digest, want[i])
+			tb.Errorf("group %d: %v", i, o.errs[i])
+			continue
+		}
+		for k, toy := range o.toys[i] {
+			if got := r.Nodes[k].Digest; got != want[toy] {
+				tb.Errorf("node %d: digest %016x, want %016x", toy, got, want[toy])
+			}
 		}
 	}
 }
@@ -94,13 +100,22 @@ var shapes = map[string]func() *shape{
 	"ring of 3":   func() *shape { return ring(3, us, 7*us, 300*us, 0) },
 	"ring of 8":   func() *shape { return ring(8, us, us/2, 300*us, 0, 1, 2, 3, 4, 5, 6, 7) },
 	"ring sparse": func() *shape { return ring(5, us, 60*us, 500*us, 2) },
+	"parallel": func() *shape {
+		s := ring(4, us, 2*us, 300*us, 0, 1, 2, 3)
+		for i := range s.toys {
+			s.cable(i, (i+1)%4, 3*us)
+			s.toys[i].routes[(i+1)%4] = len(s.toys[i].ports) - 1
+		}
+		return s
+	},
 }
 
 func TestMemoryBusMatchesDirectDrive(t *testing.T) {
 	for name, make := range shapes {
 		t.Run(name, func(t *testing.T) {
 			want, hops := drive(make())
-			o := play(t, make(), memory())
+			s := make()
+			o := play(t, s, s.single(), memory())
 			same(t, o, want)
 			if o.hops() != hops {
 				t.Errorf("%d frame-hops, want %d", o.hops(), hops)
@@ -130,7 +145,7 @@ func TestIdleNodeReportsTheEnd(t *testing.T) {
 	s := shapes["star, idle"]()
 	var got []unit.Time
 	r, err := New(Config{
-		Run: "test", Node: s.names[3], Machine: s.toys[3], Ports: s.toys[3].ports, Conn: memory()(0),
+		Run: "test", Nodes: []Node{{s.names[3], s.toys[3], s.toys[3].ports}}, Conn: memory()(0),
 		Progress: func(next unit.Time, _ *Result) { got = append(got, next) },
 	})
 	if err != nil {

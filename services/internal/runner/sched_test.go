@@ -13,13 +13,14 @@ import (
 // ticksLimit is the number of ticks that a run may need, whatever its bus does.
 const ticksLimit = 20_000
 
-// schedule drives the rounds of all runners of a shape in one goroutine. pick selects
-// the next of the runners with waiting messages. If no messages wait, all runners tick.
+// schedule drives the rounds of all groups of a cut in one goroutine. pick selects the
+// next of the runners with waiting messages. If no messages wait, all runners tick.
 // schedule returns when all have reached the end of the run.
-func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn, pick func(ready []int) int) *outcome {
-	runners := make([]*Runner, len(s.toys))
-	for i, toy := range s.toys {
-		r, err := New(Config{Run: "test", Node: s.names[i], Machine: toy, Ports: toy.ports, Conn: dial(i), Quiet: true})
+func schedule(t interface{ Fatal(...any) }, s *shape, cut []int, dial func(i int) bus.Conn, pick func(ready []int) int) *outcome {
+	groups, toys := s.groups(cut)
+	runners := make([]*Runner, len(groups))
+	for i, nodes := range groups {
+		r, err := New(Config{Run: "test", Nodes: nodes, Conn: dial(i), Quiet: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn,
 			}
 		}
 	}
-	o := &outcome{errs: make([]error, len(runners))}
+	o := &outcome{toys: toys, errs: make([]error, len(runners))}
 	for _, r := range runners {
 		o.results = append(o.results, r.result())
 	}
@@ -81,22 +82,32 @@ func reached(runners []*Runner) bool {
 }
 
 // small are the shapes that a test can run many times.
-var small = []string{"pair", "star, 2 act", "ring of 3", "ring of 8", "ring sparse"}
+var small = []string{"pair", "star, 2 act", "ring of 3", "ring of 8", "ring sparse", "parallel"}
+
+// drawCut draws the group of each toy.
+func drawCut(t *rapid.T, s *shape) []int {
+	return rapid.SliceOfN(rapid.IntRange(0, min(3, len(s.toys)-1)), len(s.toys), len(s.toys)).Draw(t, "cut")
+}
 
 // ARCH §3: a run is a pure function of its scenario. The digest does not depend on the
-// order in which the nodes are scheduled, and no node ever waits for a tick.
+// groups into which the nodes are cut, nor on the order in which these are scheduled, and
+// no group ever waits for a tick.
 func TestOrderOfRoundsDoesNotChangeTheDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]
 		want, _ := drive(make())
-		m := bus.NewMemory()
-		o := schedule(t, make(), func(int) bus.Conn { return m.Dial() }, func(ready []int) int {
+		m, s := bus.NewMemory(), make()
+		cut := s.single()
+		if rapid.Bool().Draw(t, "groups") {
+			cut = drawCut(t, s)
+		}
+		o := schedule(t, s, cut, func(int) bus.Conn { return m.Dial() }, func(ready []int) int {
 			return rapid.SampledFrom(ready).Draw(t, "next")
 		})
 		same(t, o, want)
 		for i, r := range o.results {
 			if r.Control > 0 {
-				t.Errorf("node %d sent %d control envelopes", i, r.Control)
+				t.Errorf("group %d sent %d control envelopes", i, r.Control)
 			}
 		}
 	})
@@ -111,8 +122,8 @@ func TestBusFaultsDoNotChangeTheDigest(t *testing.T) {
 		rate := func(label string) float64 { return rapid.Float64Range(0, 0.2).Draw(t, label) }
 		rates := faulty.Rates{Drop: rate("drop"), Repeat: rate("repeat"), Delay: rate("delay")}
 		seed := rapid.Uint64().Draw(t, "seed")
-		m := bus.NewMemory()
-		o := schedule(t, make(), func(i int) bus.Conn {
+		m, s := bus.NewMemory(), make()
+		o := schedule(t, s, drawCut(t, s), func(i int) bus.Conn {
 			return faulty.Wrap(m.Dial(), rates, seed+uint64(i))
 		}, func(ready []int) int { return ready[0] })
 		same(t, o, want)

@@ -27,7 +27,8 @@ func natsBus(t *testing.T) func(int) bus.Conn {
 
 func TestNATSMatchesDirectDrive(t *testing.T) {
 	want, _ := drive(shapes["star"]())
-	o := play(t, shapes["star"](), natsBus(t))
+	s := shapes["star"]()
+	o := play(t, s, s.single(), natsBus(t))
 	same(t, o, want)
 	t.Log(summary(o))
 }
@@ -38,7 +39,8 @@ func TestFaultyNATSMatchesDirectDrive(t *testing.T) {
 	const name = "star, 2 act"
 	want, _ := drive(shapes[name]())
 	dial, faults := natsBus(t), []*faulty.Conn(nil)
-	o := play(t, shapes[name](), func(i int) bus.Conn {
+	s := shapes[name]()
+	o := play(t, s, s.single(), func(i int) bus.Conn {
 		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Delay: 0.04}, uint64(i))
 		faults = append(faults, c)
 		return c
@@ -87,7 +89,7 @@ func (s *stranger) Publish(subject string, data []byte) error {
 				return err
 			}
 		}
-		if err := s.Conn.Publish("rackfab.test.link.nobody.0.n01.7", data); err != nil {
+		if err := s.Conn.Publish("rackfab.test.link.nobody.n01", data); err != nil {
 			return err
 		}
 	}
@@ -101,7 +103,8 @@ func TestForeignMessagesAreCountedAndIgnored(t *testing.T) {
 	for name, dial := range map[string]func(int) bus.Conn{"memory": memory(), "nats": natsBus(t)} {
 		t.Run(name, func(t *testing.T) {
 			want, _ := drive(shapes["ring of 3"]())
-			o := play(t, shapes["ring of 3"](), func(i int) bus.Conn {
+			s := shapes["ring of 3"]()
+			o := play(t, s, s.single(), func(i int) bus.Conn {
 				if i == 0 {
 					return &stranger{dial(i), times}
 				}

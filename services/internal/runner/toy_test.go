@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -19,6 +20,7 @@ type toy struct {
 	id     uint16
 	routes []int // port by destination
 	ports  []Port
+	delays []unit.Time // of the links at the ports
 
 	target   uint16
 	interval unit.Time // of its own data, 0 to send none
@@ -102,8 +104,8 @@ func (t *toy) transmit(now unit.Time, out *fabric.Out) {
 		f := out.Send(fabric.Port(p))
 		*f = t.queues[p][0]
 		t.queues[p] = t.queues[p][1:]
-		t.free[p] = now + t.ports[p].Rate.Serialise(f.Len()+t.ports[p].Overhead)
-		f.Arrival = t.free[p] + t.ports[p].Delay
+		t.free[p] = now + rate.Serialise(f.Len()+overhead)
+		f.Arrival = t.free[p] + t.delays[p]
 	}
 }
 
@@ -111,6 +113,7 @@ func (t *toy) transmit(now unit.Time, out *fabric.Out) {
 type shape struct {
 	names []string
 	toys  []*toy
+	links int
 	end   unit.Time
 }
 
@@ -126,16 +129,59 @@ func newShape(n int, end unit.Time) *shape {
 // cable joins the next ports of a and b.
 func (s *shape) cable(a, b int, delay unit.Time) {
 	portA, portB := len(s.toys[a].ports), len(s.toys[b].ports)
-	s.toys[a].plug(s.names[b], portB, delay)
-	s.toys[b].plug(s.names[a], portA, delay)
+	s.toys[a].plug(s.names[b], portB, s.links, delay)
+	s.toys[b].plug(s.names[a], portA, s.links, delay)
+	s.links++
 }
 
-func (t *toy) plug(peer string, port int, delay unit.Time) {
+// The links of toys.
+const (
+	rate     = 40 * unit.GigabitPerSec
+	overhead = unit.Bytes(20)
+)
+
+func (t *toy) plug(peer string, port, link int, delay unit.Time) {
 	t.ports = append(t.ports, Port{
-		Peer: peer, PeerPort: fabric.Port(port),
-		Rate: 40 * unit.GigabitPerSec, Delay: delay, Overhead: 20,
+		Peer: peer, PeerPort: fabric.Port(port), Group: peer, Link: link, Lookahead: delay + rate.Serialise(frame.MinLen+overhead),
 	})
-	t.queues, t.free = append(t.queues, nil), append(t.free, 0)
+	t.queues, t.free, t.delays = append(t.queues, nil), append(t.free, 0), append(t.delays, delay)
+}
+
+// groups returns the groups of a cut, which has the group of each toy, and the toys of
+// each.
+func (s *shape) groups(cut []int) (groups [][]Node, toys [][]int) {
+	first := map[int]string{}
+	for i, g := range cut {
+		if _, ok := first[g]; !ok {
+			first[g] = s.names[i]
+		}
+	}
+	for g := range s.toys {
+		if _, ok := first[g]; !ok {
+			continue
+		}
+		var nodes []Node
+		var list []int
+		for i, t := range s.toys {
+			for p := range t.ports {
+				t.ports[p].Group = first[cut[slices.Index(s.names, t.ports[p].Peer)]]
+			}
+			if cut[i] == g {
+				nodes, list = append(nodes, Node{s.names[i], t, t.ports}), append(list, i)
+			}
+		}
+		groups, toys = append(groups, nodes), append(toys, list)
+	}
+	return groups, toys
+}
+
+// single is the cut into a group per toy.
+func (s *shape) single() []int {
+	cut := make([]int, len(s.toys))
+	for i := range cut {
+		cut[i] = i
+	}
+	return cut
 }
 
 // star joins senders and receivers to node 0; every sender that is active sends
