@@ -88,7 +88,7 @@ func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 	n.cable.Down = true
 	note(now, fabric.WentDown, out)
 	n.pauses.Clear(now, out)
-	n.qps.Engine.Pause(now, n.pauses.Set())
+	n.qps.Arbiter.Pause(now, n.pauses.Set())
 }
 
 // Fate returns the fate of an arriving frame on the link.
@@ -132,7 +132,7 @@ func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
 			return false
 		}
 	}
-	if !n.addConnections(now, c.Connections) {
+	if !n.addConnections(c.Connections) {
 		return false
 	}
 	valid := true
@@ -152,7 +152,7 @@ func (n *NIC) post(now unit.Time, w fabric.Work) bool {
 
 // addConnections adds this host's ends of connections and reports whether all were added. The
 // first connections create the engine's units.
-func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
+func (n *NIC) addConnections(list []ConnectionConfig) bool {
 	if len(list) == 0 {
 		return true
 	}
@@ -163,7 +163,6 @@ func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
 			return false
 		}
 		n.qps.Engine = first.newEngine(&n.qps.Device)
-		n.qps.Engine.Pause(now, n.pauses.Set())
 	}
 	return n.qps.Connect(list) == nil
 }

@@ -60,7 +60,7 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	}
 	if n.pauses.Next() <= now {
 		n.pauses.Expire(now, out)
-		n.qps.Engine.Pause(now, n.pauses.Set())
+		n.qps.Arbiter.Pause(now, n.pauses.Set())
 	}
 	for n.intake.Due() <= now {
 		f := n.intake.Take()

@@ -16,14 +16,13 @@ type NIC struct {
 	cfg          Config
 	controlClass fabric.Priority
 
-	qps       qp.Table
-	intake    rx.Intake
-	pauses    rx.Pauses
-	cable     fabric.Cable
-	frozen    bool
-	flowsLast bool      // the latest data packet was a flow's, not a command's
-	freeAt    unit.Time // when the frame in transmission ends
-	now       unit.Time // of the latest call
+	qps    qp.Table
+	intake rx.Intake
+	pauses rx.Pauses
+	cable  fabric.Cable
+	frozen bool
+	freeAt unit.Time // when the frame in transmission ends
+	now    unit.Time // of the latest call
 	// sampleAt is the end of the current sampling interval, Never if nothing was sent
 	// in it and no tokens change.
 	sampleAt  unit.Time

@@ -17,7 +17,7 @@ func (n *NIC) receivePFC(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.pauses.Receive(now, &pfc, out)
-	n.qps.Engine.Pause(now, n.pauses.Set())
+	n.qps.Arbiter.Pause(now, n.pauses.Set())
 }
 
 // Intake returns the bytes of a class in the receive buffer, and the thresholds: the NIC

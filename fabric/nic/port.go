@@ -22,58 +22,22 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	if n.qps.Control.Due(n.pauses.Set()) <= now {
 		f := out.Send(0)
 		in := n.qps.Control.Send(now, n.pauses.Set(), f)
-		length := f.Len()
-		f.Arrival = n.occupy(now, length)
-		n.departed(now, in, length, f, out)
+		n.depart(now, in, f.Len(), f, out)
 		return
 	}
-	// Flows and commands alternate.
-	switch {
-	case !n.qps.Engine.Ready():
-		n.sendFlow(now, out)
-	case n.flowsLast && n.sendCommand(now, out):
-		n.flowsLast = false
-	case n.sendFlow(now, out):
-		n.flowsLast = true
-	case !n.flowsLast:
-		n.sendCommand(now, out)
-	}
-}
-
-// sendCommand starts the transmission of a packet of the engine and reports whether the
-// shaper admitted one.
-func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
-	end, ok := n.qps.Engine.Pick(now, out)
-	if !ok {
-		if n.sampleAt == unit.Never && n.qps.Engine.Changing() {
-			n.sampleAt = n.cfg.Sampling.After(now)
-		}
-		return false
-	}
-	f := out.Send(0)
-	in := n.qps.Engine.Send(now, end, f, out)
-	length := f.Len()
-	f.Arrival = n.occupy(now, length)
-	n.departed(now, in, length, f, out)
-	n.qps.Engine.Sent(now, end, length, out) // this also offers its next packet
-	return true
-}
-
-// sendFlow starts the transmission of a flow's packet and reports whether one was ready.
-func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	r, ok := n.qps.PickFlow(now, n.pauses.Set())
-	if ok {
+	if c, ok := n.qps.Pick(now, out); ok {
 		f := out.Send(0)
-		length := r.Send(now, f, out)
-		f.Arrival = n.occupy(now, length)
-		n.departed(now, unit.Never, length, f, out)
+		length, in := n.qps.Send(now, c, f, out)
+		n.depart(now, in, length, f, out)
+	} else if n.sampleAt == unit.Never && n.qps.Arbiter.Changing() {
+		n.sampleAt = n.cfg.Sampling.After(now)
 	}
-	return ok
 }
 
-// departed counts and notes the start of a frame's transmission. in is the arrival of the
-// packet that the frame answers, Never if it answers none.
-func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
+// depart starts the transmission of a control or data packet. in is the arrival of the packet
+// that it answers, Never if it answers none.
+func (n *NIC) depart(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
+	f.Arrival = n.occupy(now, length)
 	prio := n.qps.ClassOf(f)
 	n.stats.Priorities[prio].TxPackets++
 	n.stats.Priorities[prio].TxBytes += uint64(length)
@@ -101,7 +65,6 @@ func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never
 	}
-	due := min(n.intake.PFCDue(), n.qps.Control.Due(n.pauses.Set()))
-	due = min(due, n.qps.Turns.Due(n.pauses.Set()))
-	return max(min(due, n.qps.Engine.Due()), n.freeAt)
+	due := min(n.intake.PFCDue(), n.qps.Control.Due(n.pauses.Set()), n.qps.Arbiter.Due())
+	return max(due, n.freeAt)
 }

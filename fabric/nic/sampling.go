@@ -19,7 +19,7 @@ func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 	}
 	n.qps.SampleCredit(now, out)
 	n.qps.Engine.Sample(now, out)
-	if n.qps.Engine.Changing() {
+	if n.qps.Arbiter.Changing() {
 		n.sampleAt = n.cfg.Sampling.After(now + 1)
 	}
 }

@@ -109,8 +109,9 @@ type Device struct {
 	*Settings
 	*EventCounters
 	Timers Timers
-	Turns  shaper.Turns
-	Probes agenda.Agenda // the next RTT probe by the index of the sender; empty without probes
+	// Arbiter decides which sender sends next.
+	Arbiter shaper.Arbiter
+	Probes  agenda.Agenda // the next RTT probe by the index of the sender; empty without probes
 	// Control is the queue of control packets, CNPs the gap between CNPs of the port, and
 	// Sink removes telemetry.
 	Control control.Queue
@@ -142,7 +143,7 @@ func (d *Device) init(s *Settings, count *EventCounters, queue control.Config, m
 		s.CC.Credit.MTU = s.Payload + uetHeaders + s.Overhead
 	}
 	*d = Device{
-		Settings: s, EventCounters: count, Timers: NewTimers(0, 0), Turns: shaper.NewTurns(0), Probes: agenda.New(0),
+		Settings: s, EventCounters: count, Timers: NewTimers(0, 0), Probes: agenda.New(0),
 		Control: control.NewQueue(queue), CNPs: notify.NewPort(&s.CC), back: s.PacketTo(s.Host, 0),
 		Grantor: uet.NewGrantor(&s.CC.Credit, s.Rate),
 	}

@@ -27,7 +27,6 @@ type Engine struct {
 	queues     work.Queues
 	units      []mcu
 	pools      [2]pool
-	shaper     *shaper.Shaper
 	timers     agenda.Agenda // by initiator: its retry timer
 	memory     memory
 	sampled    shaperSample
@@ -79,12 +78,12 @@ func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
 		Device:       d,
 		EngineConfig: cfg,
 		queues:       work.NewQueues(cfg.sizes()),
-		shaper:       shaper.New(tree),
 		units:        newUnits(cfg.Units, cfg.ResponseUnits),
 		timers:       agenda.New(0),
 	}
 	e.pools = newPools(e)
-	e.sampled.out, e.sampled.in = e.shaper.Tokens(0)
+	d.Arbiter.Serve(tree)
+	e.sampled.out, e.sampled.in = e.Arbiter.Tokens(0)
 	return e
 }
 

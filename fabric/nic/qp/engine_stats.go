@@ -43,10 +43,10 @@ type ClassStats struct {
 func (e *Engine) Stats(now unit.Time) EngineStats {
 	s := e.stats
 	s.Triggered, s.Buffers = e.queues.Triggered(), e.queues.Buffers()
-	s.OutTokens, s.InTokens = e.shaper.Tokens(now)
-	s.OpenResponses = e.shaper.Open()
+	s.OutTokens, s.InTokens = e.Arbiter.Tokens(now)
+	s.OpenResponses = e.Arbiter.Open()
 	for u := range e.units {
-		one := UnitStats{Flow: fabric.NoFlow, Skips: e.shaper.Skips(u)}
+		one := UnitStats{Flow: fabric.NoFlow, Skips: e.Arbiter.Skips(u)}
 		if k := e.units[u].end; k >= 0 {
 			one.Flow = e.connection(k).ID
 			if c, ok := e.ends[k].(*initiator); ok {
@@ -58,7 +58,7 @@ func (e *Engine) Stats(now unit.Time) EngineStats {
 	for i := range e.initiators {
 		s.RetryBuffer += e.initiators[i].resend
 	}
-	stalls := e.shaper.Stalls(now)
+	stalls := e.Arbiter.Stalls(now)
 	for i, k := range e.Classes {
 		s.Classes = append(s.Classes, ClassStats{k.Class, stalls[2*i], stalls[2*i+1]})
 	}
@@ -113,8 +113,8 @@ func nanoseconds(t unit.Time) uint64 { return uint64(t / unit.Nanosecond) }
 // Sample notes the tokens of the whole NIC, and the time that classes have waited
 // for tokens since the last sample.
 func (e *Engine) Sample(now unit.Time, out *fabric.Out) {
-	is, was := shaperSample{stall: e.shaper.Stalled(now)}, e.sampled
-	is.out, is.in = e.shaper.Tokens(now)
+	is, was := shaperSample{stall: e.Arbiter.Stalled(now)}, e.sampled
+	is.out, is.in = e.Arbiter.Tokens(now)
 	note := func(e fabric.Event) { out.Note(fabric.Note{Event: e, At: now, Flow: fabric.NoFlow}) }
 	if is.in != was.in {
 		note(fabric.NewTokensSampled(is.in, fabric.DirectionIn))
@@ -130,6 +130,3 @@ func (e *Engine) Sample(now unit.Time, out *fabric.Out) {
 	}
 	e.sampled = is
 }
-
-// Changing reports whether tokens or stalls change by time alone.
-func (e *Engine) Changing() bool { return e.shaper.Changing() }

@@ -209,14 +209,14 @@ func (c *initiator) offer() (idle bool) {
 	}
 	verb, part, ok := c.nextPart()
 	if ok && !c.windowAdmits(verb, part) {
-		e.shaper.Withdraw(c.unit)
+		e.Arbiter.Withdraw(c.unit)
 		return false
 	}
 	if !ok {
-		e.shaper.Withdraw(c.unit)
+		e.Arbiter.Withdraw(c.unit)
 		return c.sent.Len() == 0 && e.queues.Len(c.flow) == 0
 	}
-	e.shaper.Offer(c.unit, shaper.Packet{
+	e.Arbiter.Offer(c.unit, shaper.Packet{
 		Leaf: 2 * c.class, Out: c.requestLength(verb, part), In: part.Response,
 		At: c.sender.Ready(), Rank: c.rank(),
 	})

@@ -68,6 +68,12 @@ func (e *Engine) postDue(now unit.Time, out *fabric.Out) {
 
 // Advance moves commands to the queues of their connections, as far as there is room.
 func (e *Engine) Advance(now unit.Time, out *fabric.Out) {
+	if e.queues.Changed() {
+		e.advance(now, out)
+	}
+}
+
+func (e *Engine) advance(now unit.Time, out *fabric.Out) {
 	e.queues.Advance(func(cmd work.Command, ok bool) {
 		c := e.initiators[cmd.Flow]
 		if !ok {

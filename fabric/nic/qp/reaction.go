@@ -37,7 +37,7 @@ func (s *Sender) follow(now unit.Time, out *fabric.Out) {
 	}
 	if rate, was := s.live.cc.Rate(), s.pacer.rate; rate != was {
 		s.pacer.setRate(now, rate)
-		s.Turns.Repace(s.place(), s.pacer.next())
+		s.Arbiter.Repace(s.place(), s.pacer.next())
 		out.Note(fabric.Note{Event: fabric.NewRateChanged(rate, was), At: now, Flow: s.ID, Priority: s.Class})
 	}
 	s.owner.Offer()

@@ -27,7 +27,7 @@ type posting struct {
 	queue  work.SendQueue // its cursor is at packet next
 }
 
-// Init makes r the requester of a flow. index is its place in Timers and Turns.
+// Init makes r the requester of a flow. index is its place in Timers and Arbiter.
 func (r *Requester) Init(d *Device, flow fabric.Flow, index int) error {
 	if err := r.Sender.Init(d, flow, index, r); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (r *Requester) unsent() bool { return r.started && !r.done && r.queue.Unsen
 
 // Offer takes part in the turns if the flow has something to send.
 func (r *Requester) Offer() {
-	if r.Turns.Parked(r.place()) && r.Pending() {
-		r.Turns.Wait(r.place(), uint8(r.Class), r.pacer.next())
+	if r.Arbiter.Parked(r.place()) && r.Pending() {
+		r.Arbiter.Wait(r.place(), uint8(r.Class), r.pacer.next())
 	}
 }
 

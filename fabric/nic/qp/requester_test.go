@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -18,7 +19,8 @@ func requester(t *testing.T) *Requester {
 	s := &Settings{Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Scheme: "pfc", CC: cc.Default()}
 	d := &Device{}
 	d.init(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
-	d.Turns.Grow(1)
+	d.Arbiter = shaper.NewArbiter(nil)
+	d.Arbiter.Grow(1)
 	r := &Requester{}
 	if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: work.Endless}, 0); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ type Sender struct {
 	SenderCounters
 
 	owner         Owner
-	index         int32           // in Timers and Turns
+	index         int32           // in Timers and Arbiter
 	Class         fabric.Priority // of its DSCP
 	started, done bool
 	scheme        string
@@ -58,7 +58,7 @@ type SenderCounters struct {
 	AckedBytes           unit.Bytes // payload
 }
 
-// Init makes s the sender of a flow for its owner. index is its place in Timers and Turns.
+// Init makes s the sender of a flow for its owner. index is its place in Timers and Arbiter.
 func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error {
 	*s = Sender{Device: d, Flow: flow, Class: d.DSCP[flow.DSCP], owner: owner, index: int32(index)}
 	s.scheme = d.schemeOf(&s.Flow)
@@ -104,7 +104,7 @@ func (s *Sender) stopProbes() {
 // Begin lets a sender without messages send from now on.
 func (s *Sender) Begin() { s.started = true }
 
-// place returns the index in Timers and Turns.
+// place returns the index in Timers and Arbiter.
 func (s *Sender) place() int { return int(s.index) }
 
 // Started reports whether the flow has begun.

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -28,6 +29,7 @@ type Table struct {
 // Init makes t a table without queue pairs, see Device.init.
 func (t *Table) Init(s *Settings, count *EventCounters, queue control.Config, mirror bool) {
 	t.init(s, count, queue, mirror)
+	t.Arbiter = shaper.NewArbiter(func(i int) bool { return t.flows[i].Pending() })
 	t.backlog = func(i int) unit.Bytes { return t.flows[i].backlog() }
 	t.offer = func(i int) { t.flows[i].Offer() }
 }
@@ -76,10 +78,10 @@ func (t *Table) Connect(list []ConnectionConfig) error {
 	return nil
 }
 
-// grow makes room in the timers and the turns for more senders and receivers.
+// grow makes room in the timers and the arbiter for more senders and receivers.
 func (t *Table) grow(senders, receivers int) {
 	t.Timers.Grow(len(t.Senders)+senders, len(t.Receivers)+receivers)
-	t.Turns.Grow(len(t.Senders) + senders)
+	t.Arbiter.Grow(len(t.Senders) + senders)
 	if t.Probe > 0 {
 		t.Probes.Grow(len(t.Senders) + senders)
 	}
@@ -175,17 +177,27 @@ func (t *Table) senderOf(flow fabric.FlowID, toSender bool) *Sender {
 	return nil
 }
 
-// PickFlow returns the flow whose turn it is to send. It returns false if there is none.
-func (t *Table) PickFlow(now unit.Time, paused uint8) (*Requester, bool) {
-	for {
-		i, ok := t.Turns.Pick(now, paused)
-		if !ok {
-			return nil, false
-		}
-		if r := t.flows[i]; r.Pending() {
-			return r, true
-		}
+// Pick returns what sends next. It returns false if nothing may send now.
+func (t *Table) Pick(now unit.Time, out *fabric.Out) (c shaper.Choice, ok bool) {
+	c, ok = t.Arbiter.Pick(now)
+	if out.Quiet && out.Follow == nil {
+		return c, ok
 	}
+	kind := fabric.TokensAwaited
+	if ok && c.Unit {
+		kind = fabric.PassedOver
+	}
+	t.Engine.noteTokens(now, kind, out)
+	return c, ok
+}
+
+// Send writes the next packet of what was picked into f. It returns the packet's length, and
+// the arrival of the packet that it answers, Never if it answers none.
+func (t *Table) Send(now unit.Time, c shaper.Choice, f *frame.Frame, out *fabric.Out) (length unit.Bytes, in unit.Time) {
+	if c.Unit {
+		return t.Engine.send(now, c.Index, f, out)
+	}
+	return t.flows[c.Index].Send(now, f, out), unit.Never
 }
 
 // SwitchSchemes switches pairs of hosts to a scheme, and reports whether that is possible.

@@ -214,7 +214,7 @@ func (t *target) offer() (idle bool) {
 	if t.engine.Policy != shaper.ByLoad {
 		rank = 0
 	}
-	t.engine.shaper.Offer(t.unit, shaper.Packet{
+	t.engine.Arbiter.Offer(t.unit, shaper.Packet{
 		Leaf: 2*t.class + 1, Out: p.Len(), At: t.sender.Ready(), Rank: rank,
 	})
 	return false

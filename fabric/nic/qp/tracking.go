@@ -127,7 +127,7 @@ func (c *initiator) responded(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	r.got++
 	if r.verb.AsksForData() {
 		if r.state == inFlight {
-			c.engine.shaper.Arrived(c.cutter.Length.Of(bytes))
+			c.engine.Arbiter.Arrived(c.cutter.Length.Of(bytes))
 		}
 		c.receiver.Deliver(bytes)
 		out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: c.ID, Priority: c.Class, Trace: f.Trace})
@@ -186,7 +186,7 @@ func (c *initiator) again(now unit.Time, r *request, out *fabric.Out) {
 	}
 	r.state = toResend
 	c.resend++
-	c.engine.shaper.Arrived(part.Response)
+	c.engine.Arbiter.Arrived(part.Response)
 	c.sender.RetransmittedPackets++
 	c.engine.stats.Retries++
 	out.Note(fabric.Note{
@@ -266,7 +266,7 @@ func (c *initiator) fail(now unit.Time, out *fabric.Out) {
 	c.failed = true
 	for i := range c.sent.Len() {
 		if r := c.sent.At(i); r.state == inFlight {
-			e.shaper.Arrived(c.rest(r).Response)
+			e.Arbiter.Arrived(c.rest(r).Response)
 		}
 	}
 	for r := range c.work.Incomplete() {

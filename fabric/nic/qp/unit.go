@@ -45,7 +45,7 @@ func (e *Engine) withdrawUnit(k int) int {
 		return -1
 	}
 	c.unit, e.units[u].end = -1, -1
-	e.shaper.Withdraw(u)
+	e.Arbiter.Withdraw(u)
 	if p.waiting.Len() == 0 {
 		return -1
 	}
@@ -64,47 +64,20 @@ func (e *Engine) offer(k int) {
 	}
 }
 
-// Due returns the earliest instant at which Pick may return an end, as far as known.
-func (e *Engine) Due() unit.Time {
-	if !e.Ready() {
-		return unit.Never
-	}
-	return e.shaper.Due()
+// send writes the next packet of the end that unit u serves into f. It returns the packet's
+// length, and the arrival of the packet that it answers, Never if it answers none.
+func (e *Engine) send(now unit.Time, u int, f *frame.Frame, out *fabric.Out) (length unit.Bytes, in unit.Time) {
+	k := e.units[u].end
+	in = e.ends[k].send(now, f, out)
+	length = f.Len()
+	e.connection(k).sender.Sent(now, length, 0, out) // this also offers the next packet
+	return length, in
 }
-
-// Pick returns the end that sends next. It returns false if the shaper admits none.
-func (e *Engine) Pick(now unit.Time, out *fabric.Out) (place int, ok bool) {
-	u, ok := e.shaper.Pick(now)
-	if !ok {
-		e.noteTokens(now, fabric.TokensAwaited, out)
-		return 0, false
-	}
-	place = e.units[u].end
-	e.noteTokens(now, fabric.PassedOver, out)
-	return place, true
-}
-
-// Send writes the next packet of an end that was picked into f. It returns the arrival of the
-// packet that it answers, Never if it answers none.
-func (e *Engine) Send(now unit.Time, place int, f *frame.Frame, out *fabric.Out) (in unit.Time) {
-	return e.ends[place].send(now, f, out)
-}
-
-// Sent counts the packet of an end, whose transmission has begun. The end offers its next one.
-func (e *Engine) Sent(now unit.Time, place int, length unit.Bytes, out *fabric.Out) {
-	e.connection(place).sender.Sent(now, length, 0, out)
-}
-
-// Pause sets the traffic classes that the link partner has paused, one bit per class.
-func (e *Engine) Pause(now unit.Time, classes uint8) { e.shaper.Pause(now, classes) }
 
 // noteTokens notes the units whose requests ask for more than the IN tokens allow.
 func (e *Engine) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
-	if out.Quiet && out.Follow == nil {
-		return
-	}
-	_, tokens := e.shaper.Tokens(now)
-	for u, p := range e.shaper.PassedOver() {
+	for u, p := range e.Arbiter.PassedOver() {
+		_, tokens := e.Arbiter.Tokens(now)
 		k := e.ends[e.units[u].end]
 		c := k.core()
 		out.Note(fabric.Note{

@@ -1,9 +1,8 @@
-// Package shaper decides which unit of a NIC sends next. Units offer one packet
-// each. A packet costs tokens for its own transmission (OUT) and for the
-// response that it requests (IN), at three levels of buckets. A unit whose
-// response would exceed the IN tokens is passed over and served later. The
-// package works on numbers and instants; it knows no frame, command, connection
-// or link.
+// Package shaper decides which flow or unit of a NIC sends next. Flows take turns without
+// tokens. Units offer one packet each. A packet costs tokens for its own transmission (OUT) and
+// for the response that it requests (IN), at three levels of buckets; this is where tokens are
+// spent. A unit whose response would exceed the IN tokens is passed over and served later. The
+// package works on numbers and instants; it knows no frame, command, connection or link.
 //
 // Sources: CN 113692725 A / US 12,443,546 B2 (HPE), figures 3, 4A and 4B; the
 // register map of the Cassini NIC that HPE published with its driver.
@@ -29,7 +28,7 @@ type Packet struct {
 //
 // Invariant: offered is the set of units with an offer. due is no later than
 // the first instant at which one of them may go without any event other than
-// the passage of time.
+// the passage of time. It is Never if there is no offer and no leaf waits.
 type Shaper struct {
 	cfg      Config
 	tree     tree
@@ -76,7 +75,7 @@ func (s *Shaper) Offer(u int, p Packet) {
 		o.cost[inward] = 0
 	}
 	s.offered.add(u)
-	s.due = 0
+	s.wake()
 }
 
 // Withdraw removes the unit's offer, if any, and ends the unit's round.
@@ -91,7 +90,7 @@ func (s *Shaper) Withdraw(u int) {
 	if s.reserved == u {
 		s.reserved = -1
 	}
-	s.due = 0
+	s.wake()
 }
 
 // Pause sets the traffic classes that the link partner has paused, one bit per
@@ -106,29 +105,33 @@ func (s *Shaper) Pause(now unit.Time, classes uint8) {
 			s.leaves[i].settle(now, noStall)
 		}
 	}
-	s.due = 0
+	s.wake()
 }
 
 // Arrived releases n outstanding response bytes, which have arrived or will
 // never arrive.
 func (s *Shaper) Arrived(n unit.Bytes) {
 	s.limiter.release(n)
-	s.due = 0
+	s.wake()
 }
 
 // Due returns the earliest instant at which Pick may return a packet, as far as
 // known, or Never if time alone is not enough.
 func (s *Shaper) Due() unit.Time {
-	if s.offered.empty() && !s.waiting {
-		return unit.Never
-	}
 	return s.due
+}
+
+// wake makes the next Pick judge all offers.
+func (s *Shaper) wake() {
+	if s.due = 0; s.offered.empty() && !s.waiting {
+		s.due = unit.Never
+	}
 }
 
 // Pick removes the offer of the unit that goes now and charges its cost. It
 // returns false if no unit may go.
 func (s *Shaper) Pick(now unit.Time) (u int, ok bool) {
-	if now < s.Due() {
+	if now < s.due {
 		return 0, false
 	}
 	s.tree.refill(now)
@@ -164,7 +167,7 @@ func (s *Shaper) grant(u int) {
 	s.passOver(u, rivals)
 	s.offered.remove(u)
 	l.offers--
-	s.due = 0
+	s.wake()
 }
 
 // askers returns the number of units that request a response.

@@ -102,13 +102,13 @@ func (q *Queues) Write(now unit.Time, written func(Command)) {
 	q.plan()
 }
 
+// Changed reports whether commands may advance.
+func (q *Queues) Changed() bool { return q.changed }
+
 // Advance moves commands on as far as there is room. It passes each command that leaves the
 // command queues and the triggers to arrived, which may call Take. ok is false if the command
 // fails with its flow; else it is in the queue of its flow.
 func (q *Queues) Advance(arrived func(c Command, ok bool)) {
-	if !q.changed {
-		return
-	}
 	for moved := true; moved; {
 		moved = q.advance(q.triggered.ready(), arrived)
 		for i := range q.commands {
