@@ -139,7 +139,7 @@ func TestEverythingIsDeliveredOnce(t *testing.T) {
 func (b *fabricBench) checkSenders(t *rapid.T) {
 	for _, n := range b.nics {
 		for _, s := range n.qps.Senders {
-			r, _ := n.qps.Flow(s.ID)
+			r, _ := n.qps.Requester(s.ID)
 			before := func(packet int64) unit.Bytes { return min(unit.Bytes(packet)*n.cfg.Payload, r.Size) }
 			acked, next, high := r.Window()
 			if r.InFlight() != before(next)-before(acked) || r.AckedBytes != before(acked) || acked > next || next > high || before(high-1) >= r.Size {

@@ -7,7 +7,8 @@ import (
 )
 
 // Add adds this host's end of a connection. Its sender and receiver have the given indices.
-func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Receiver, error) {
+// The responder is nil at the initiator.
+func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *Receiver, p *Responder, err error) {
 	base := connection{
 		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), unit: -1,
 		cutter: e.cutter(cfg.Payload),
@@ -23,16 +24,19 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (*Sender, *Rece
 		e.timers.Grow(len(e.initiators))
 		c.receiver.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
 		c.receiver.ForResponses()
-		return &c.sender, &c.receiver, c.sender.connect(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
+		return &c.sender, &c.receiver, nil, c.sender.connect(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
 	}
-	t := newTarget(base)
+	p = newResponder(base)
+	t := p.responses
 	e.ends = append(e.ends, t)
-	t.responder.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
+	p.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
+	p.access = remoteWrite | remoteRead | remoteAtomic | sends
 	if cfg.Datagram {
-		t.responder.ForDatagrams()
+		p.access = datagrams
+		p.ForDatagrams()
 		e.stats.Datagrams.On = true
 	}
-	return &t.sender, &t.responder.Receiver, t.sender.connect(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
+	return &t.sender, &p.Receiver, p, t.sender.connect(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
 }
 
 // connect makes s the sender of an end of a connection to the peer's queue pair.
@@ -55,20 +59,20 @@ func (e *Engine) Sender(id fabric.FlowID) (s *Sender, initiator bool) {
 	return &c.sender, c.From == e.Host
 }
 
-// Receive passes a packet to the end of its connection. It returns false if this host has
-// none. It discards packets from hosts other than the peer, and packets for the other end.
-func (e *Engine) Receive(now unit.Time, id fabric.FlowID, toInitiator bool, f *frame.Frame, out *fabric.Out) bool {
+// Receive passes a packet for the initiator of a connection to it. It returns false if this
+// host has no such initiator. It discards packets from hosts other than the peer.
+func (e *Engine) Receive(now unit.Time, id fabric.FlowID, f *frame.Frame, out *fabric.Out) bool {
 	k, ok := e.index.Find(id)
 	if !ok {
 		return false
 	}
-	c := e.ends[k].core()
-	if f.DstIP() != frame.HostIP(e.Host) || f.SrcIP() != c.sender.live.packet.Dst || toInitiator != (c.From == e.Host) {
+	c, ok := e.ends[k].(*initiator)
+	if ok && f.SrcIP() != c.sender.live.packet.Dst {
 		e.Discard(now, f, out)
-	} else {
-		e.ends[k].receive(now, f, out)
+	} else if ok {
+		c.receive(now, f, out)
 	}
-	return true
+	return ok
 }
 
 // Next returns the instant of the next Tick, Never if there is none.

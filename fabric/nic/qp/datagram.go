@@ -45,24 +45,6 @@ func (c *initiator) departed(now unit.Time, out *fabric.Out) {
 	c.engine.offer(c.place)
 }
 
-// receiveDatagram handles a packet for the target of a datagram connection.
-func (t *target) receiveDatagram(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r := &t.responder
-	bytes := unit.Bytes(f.Payload) - unit.Bytes(f.Pad())
-	if f.Opcode() != frame.UDSendOnly || f.DETH() != (frame.DETH{QKey: QKey, SourceQP: r.remote}) || bytes < 1 {
-		t.engine.Discard(now, f, out)
-		return
-	}
-	f = r.Examine(now, f, out)
-	r.expected = t.engine.stats.Datagrams.count(f.PSN(), r.expected)
-	t.match(now, f, out)
-	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), f.PSN()), At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
-	}
-	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
-	r.Deliver(bytes)
-}
-
 // count counts a datagram, and returns the PSN that is expected after it. Only the PSNs show
 // that datagrams are lost.
 func (d *DatagramStats) count(psn, expected uint32) uint32 {

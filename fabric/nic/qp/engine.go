@@ -33,12 +33,11 @@ type Engine struct {
 	stats      EngineStats
 }
 
-// end is one end of a connection: an initiator or a target.
+// end is the sending side of one end of a connection: an initiator, or the responses of a
+// responder.
 type end interface {
 	// core returns the state common to both ends.
 	core() *connection
-	// receive handles a packet from the other end.
-	receive(now unit.Time, f *frame.Frame, out *fabric.Out)
 	// offer offers the next packet to the shaper. It reports whether the end is idle.
 	offer() (idle bool)
 	// head returns the trace ID of the command whose request is next, 0 for a target.

@@ -66,6 +66,9 @@ func (r *Receiver) SwitchScheme() {
 // FlowID returns the ID of the flow.
 func (r *Receiver) FlowID() fabric.FlowID { return r.ID }
 
+// dataClass returns the traffic class of the received data.
+func (r *Receiver) dataClass() fabric.Priority { return r.Settings.DSCP[r.DSCP] }
+
 // Stats returns a snapshot.
 func (r *Receiver) Stats() ReceiverStats { return ReceiverStats{r.ID, r.ReceiverCounters} }
 

@@ -3,25 +3,29 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Responder is the queue pair that receives WRITE messages. It accepts packets only in the
-// order of their PSNs (IBTA volume 1 §9.7.5).
+// Responder is the queue pair that executes requests. It accepts packets only in the order
+// of their PSNs (IBTA volume 1 §9.7.5), except datagrams.
 //
-// Invariant: remaining is 0 between messages, else the missing bytes of the message.
+// The responder of a flow executes WRITE only. The responder of a connection also has a
+// queue of responses, for the requests that are answered by data.
 type Responder struct {
 	Receiver
-	expected  uint32     // PSN of the next packet: 24 bits, 32 under UET
-	msn       uint32     // messages completed, 24 bits
-	unacked   int32      // packets since the last ACK
-	nakSent   bool       // a NAK for expected has been sent
-	urgent    bool       // the current packet must be acknowledged at once
-	remaining unit.Bytes // of the current message
-	granter   *uet.Peer  // grants credit to the sender's host under UET
+	expected  uint32 // PSN of the next packet: 24 bits, 32 under UET
+	msn       uint32 // messages completed, 24 bits
+	unacked   int32  // packets since the last ACK
+	nakSent   bool   // a NAK for expected has been sent
+	urgent    bool   // the current packet must be acknowledged at once
+	access    access
+	message   message    // the current one
+	granter   *uet.Peer  // grants credit to the sender's host under UET; else nil
+	responses *responses // nil for the responder of a flow
 }
 
 // Init makes r the responder of a flow from the remote queue pair. index is its place in
@@ -30,41 +34,44 @@ func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) 
 	r.Receiver.Init(d, flow, index, remote)
 	if d.Notification == cc.NotifyCredit {
 		r.granter = d.Grantor.Add(flow.From, index)
+		return
 	}
+	r.access = remoteWrite
 }
 
 // Expected returns the PSN of the next packet.
 func (r *Responder) Expected() uint32 { return r.expected }
 
-// Receive handles a packet for the responder: a packet of a WRITE, or a probe.
+// Receive handles a RoCEv2 packet for the responder: a request that it executes, a probe, or
+// a CNP in answer to responses.
 func (r *Responder) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	switch op := f.Opcode(); {
-	case f.SrcIP() != frame.HostIP(r.From):
+	if f.SrcIP() != frame.HostIP(r.From) {
 		r.Discard(now, f, out)
-	case isWrite(op):
-		r.data(now, f, out)
-	case op == frame.RTTProbe:
-		r.AnswerProbe(now, f, out)
+		return
+	}
+	switch r.access & needs[f.Opcode()] {
+	case remoteWrite, sends:
+		f = r.examine(now, f, out)
+		r.sequence(now, f.PSN(), frame.PSNDiff(f.PSN(), r.expected), f, out)
+	case remoteRead, remoteAtomic:
+		r.responses.indicated(now, f, out)
+		r.sequence(now, f.PSN(), frame.PSNDiff(f.PSN(), r.expected), f, out)
+	case datagrams:
+		r.datagram(now, f, out)
 	default:
-		r.Discard(now, f, out)
+		r.report(now, f, out)
 	}
 }
 
-func isWrite(o frame.Opcode) bool {
-	return o >= frame.WriteFirst && o <= frame.WriteOnly && o != frame.WriteLastImm
-}
-
-// data handles a packet of a WRITE.
-func (r *Responder) data(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	f = r.examine(now, f, out)
-	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
-	case ahead > 0:
-		r.outOfSequence(now, f, out)
-	case ahead < 0:
-		r.DuplicateRequest++
-		r.ack(now, f, out)
+// report handles a packet that is no request: a probe, or a CNP in answer to responses.
+func (r *Responder) report(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	switch op := f.Opcode(); {
+	case op == frame.RTTProbe && r.access != datagrams:
+		r.AnswerProbe(now, f, out)
+	case op == frame.OpcodeCNP && r.access&remoteRead != 0:
+		r.responses.sender.Notified(now, f, out)
 	default:
-		r.inSequence(now, f, out)
+		r.Discard(now, f, out)
 	}
 }
 
@@ -84,87 +91,112 @@ func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fra
 	return f
 }
 
-// inSequence handles the expected packet.
-func (r *Responder) inSequence(now unit.Time, f *frame.Frame, out *fabric.Out) {
+// sequence handles the packet f of a request by its PSN, which is ahead of the expected one
+// by the given number.
+func (r *Responder) sequence(now unit.Time, psn uint32, ahead int32, f *frame.Frame, out *fabric.Out) {
+	switch {
+	case ahead > 0:
+		r.outOfSequence(now, psn, f, out)
+	case ahead < 0:
+		r.DuplicateRequest++
+		r.repeat(now, f, out)
+	default:
+		r.execute(now, f, out)
+	}
+}
+
+// repeat handles a duplicate request. Data is acknowledged again.
+func (r *Responder) repeat(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if r.responses != nil && !f.Opcode().IsData() {
+		r.responses.repeat(now, f, out)
+		return
+	}
+	r.ack(now, f, out)
+}
+
+// execute handles the expected packet.
+func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if r.responses != nil && !f.Opcode().IsData() {
+		r.responses.execute(now, f, out)
+		return
+	}
 	bytes, ok := r.take(f)
 	if !ok {
 		r.Discard(now, f, out)
 		return
 	}
-	r.deliver(now, r.Settings.DSCP[r.DSCP], f, bytes, out)
-	r.expected = frame.NextPSN(r.expected, 1)
-	if r.urgent || r.remaining == 0 || f.AckReq() || int(r.unacked) >= r.AckEvery {
+	if r.access&sends != 0 && beginsSend(f.Opcode()) {
+		r.match(now, f, out)
+	}
+	r.deliver(now, f, r.expected, bytes, out)
+	r.expected, r.nakSent = r.after(1), false
+	r.unacked++
+	done := !r.message.within()
+	if done {
+		r.msn = frame.NextPSN(r.msn, 1)
+	}
+	if r.urgent || done || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
 		r.ack(now, f, out)
 	}
 }
 
-// deliver counts and notes the expected packet f as delivered; bytes is its payload.
-func (r *Responder) deliver(now unit.Time, class fabric.Priority, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
-	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), r.expected), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
-	}
-	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
-	r.DeliveredBytes += bytes
-	r.nakSent = false
-	r.unacked++
-}
-
-// take counts the packet towards its message and returns its payload bytes without pad.
-// It returns false and changes nothing if the packet does not fit: a first packet within
-// a message, any other packet outside one, or too much or too little payload.
+// take adds the expected packet to the current message, see message.takeWrite.
 func (r *Responder) take(f *frame.Frame) (unit.Bytes, bool) {
-	op := f.Opcode()
-	left, payload := r.remaining, unit.Bytes(f.Payload)
-	if op.HasRETH() != (left == 0) {
-		return 0, false
+	switch {
+	case r.granter != nil:
+		return r.message.takeUET(f)
+	case f.Opcode() <= frame.SendOnly:
+		return r.message.takeSend(f)
 	}
-	if op.HasRETH() {
-		left = unit.Bytes(f.DMALength())
-	}
-	if op == frame.WriteLast || op == frame.WriteOnly {
-		if payload != left+unit.Bytes(frame.PadCount(uint32(left))) || left == 0 {
-			return 0, false
-		}
-		r.remaining = 0
-		r.msn = frame.NextPSN(r.msn, 1)
-		return left, true
-	}
-	if payload == 0 || payload >= left {
-		return 0, false
-	}
-	r.remaining = left - payload
-	return payload, true
+	return r.message.takeWrite(f)
 }
 
-// ack acknowledges all packets before the expected one, in answer to f.
-func (r *Responder) ack(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r.unacked = 0
-	c := r.answer(now, control.ACK, f)
-	c.PSN, c.MSN = frame.NextPSN(r.expected, 1<<24-1), r.msn
-	r.confirm(now, &c, out)
-}
-
-// outOfSequence discards an out-of-order packet and requests the expected one by NAK.
-func (r *Responder) outOfSequence(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	c := r.answer(now, control.NAK, f)
-	c.PSN, c.MSN = r.expected, r.msn
-	r.gap(now, f.PSN(), &c, out)
-}
-
-// gap counts and notes an out-of-order packet with the PSN came. It sends nak once per
-// gap. If the control queue has no room for the NAK, the next out-of-order packet
-// triggers it again.
-func (r *Responder) gap(now unit.Time, came uint32, nak *control.Packet, out *fabric.Out) {
-	r.OutOfSequence++
-	out.Note(fabric.Note{
-		Event: fabric.NewOutOfSequence(came, r.expected), At: now,
-		Flow: r.ID, Priority: r.Settings.DSCP[r.DSCP], Trace: nak.Trace,
-	})
-	if r.nakSent {
+// match takes a buffer for the message that f begins, or counts the message as unexpected.
+func (r *Responder) match(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	e := r.responses.engine
+	if e.queues.Match() {
 		return
 	}
-	if r.nakSent = r.confirm(now, nak, out); r.nakSent {
-		r.unacked = 0
-		out.Note(fabric.Note{Event: fabric.NewNakSent(r.expected), At: now, Flow: r.ID, Priority: r.Control.ClassOf(nak), Trace: nak.Trace})
+	e.stats.Unexpected++
+	out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Unexpected}, At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
+}
+
+// deliver counts and notes the packet f with the given PSN as delivered; bytes is its
+// payload.
+func (r *Responder) deliver(now unit.Time, f *frame.Frame, psn uint32, bytes unit.Bytes, out *fabric.Out) {
+	if out.Wants(f.Trace) {
+		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), psn), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
 	}
+	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
+	r.Deliver(bytes)
+}
+
+// datagram handles a datagram, which is a message of one packet.
+func (r *Responder) datagram(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	bytes := unit.Bytes(f.Payload) - unit.Bytes(f.Pad())
+	if f.DETH() != (frame.DETH{QKey: QKey, SourceQP: r.remote}) || bytes < 1 {
+		r.Discard(now, f, out)
+		return
+	}
+	f = r.Examine(now, f, out)
+	r.expected = r.responses.engine.stats.Datagrams.count(f.PSN(), r.expected)
+	r.match(now, f, out)
+	r.deliver(now, f, f.PSN(), bytes, out)
+}
+
+// ReceiveUET handles a request, or a credit request.
+func (r *Responder) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if r.granter == nil || f.SrcIP() != frame.HostIP(r.From) {
+		r.Discard(now, f, out)
+		return
+	}
+	if f.UETType() == frame.UETControl {
+		r.granter.Request(now, f.ControlCredit(), f.Trace)
+		r.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: r.granter.Latest(credit.ControlCounter)}, out)
+		return
+	}
+	r.observe(now, f, cc.Congestion{}, out)
+	ahead := int32(f.UETPSN() - r.expected)
+	r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
+	r.sequence(now, f.UETPSN(), ahead, f, out)
 }

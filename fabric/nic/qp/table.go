@@ -20,10 +20,10 @@ type Table struct {
 	// Senders and Receivers are those of flows and of ends of connections.
 	Senders    []*Sender
 	Receivers  []*Receiver
-	Responders []*Responder // by receiver; nil for ends of connections
+	Responders []*Responder // by receiver; nil for initiators of connections
 	flows      []*Requester // by sender; nil for ends of connections
 	sending    Index        // by flow: index of its sender
-	receiving  Index        // by flow: index of its receiver
+	receiving  Index        // by flow or connection: index of its responder
 }
 
 // Init makes t a table without queue pairs, see Device.init.
@@ -68,12 +68,15 @@ func (t *Table) AddFlows(flows []fabric.Flow) error {
 func (t *Table) Connect(list []ConnectionConfig) error {
 	t.grow(len(list), len(list))
 	for _, c := range list {
-		s, r, err := t.Engine.Add(c, len(t.Senders), len(t.Receivers))
+		s, r, p, err := t.Engine.Add(c, len(t.Senders), len(t.Receivers))
 		if err != nil {
 			return fmt.Errorf("connection %d: %w", c.ID, err)
 		}
 		t.Senders, t.flows = append(t.Senders, s), append(t.flows, nil)
-		t.Receivers, t.Responders = append(t.Receivers, r), append(t.Responders, nil)
+		if p != nil {
+			t.receiving.Add(c.ID, len(t.Receivers))
+		}
+		t.Receivers, t.Responders = append(t.Receivers, r), append(t.Responders, p)
 	}
 	return nil
 }
@@ -95,8 +98,8 @@ func (t *Table) Has(id fabric.FlowID) bool {
 	return sends || receives || s != nil
 }
 
-// Flow returns the requester of a flow that starts here.
-func (t *Table) Flow(id fabric.FlowID) (*Requester, bool) {
+// Requester returns the requester of a flow that starts here.
+func (t *Table) Requester(id fabric.FlowID) (*Requester, bool) {
 	i, ok := t.sending.Find(id)
 	if !ok {
 		return nil, false
@@ -104,39 +107,41 @@ func (t *Table) Flow(id fabric.FlowID) (*Requester, bool) {
 	return t.flows[i], true
 }
 
+// pairs returns the index of the queue pairs to which packets are sent: requesters if they go
+// to the sender, or else responders.
+func (t *Table) pairs(toSender bool) *Index {
+	if toSender {
+		return &t.sending
+	}
+	return &t.receiving
+}
+
 // Receive passes a RoCEv2 packet to its queue pair. It discards packets for queue pairs
 // that this NIC does not have, and packets from hosts other than the queue pair's peer.
 func (t *Table) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
-	qps := &t.receiving
-	if toSender {
-		qps = &t.sending
-	}
-	i, ok := qps.Find(fabric.FlowID(flow))
+	i, ok := t.pairs(toSender).Find(fabric.FlowID(flow))
 	switch {
-	case !ok && known && t.Engine.Receive(now, fabric.FlowID(flow), toSender, f, out):
-	case !ok || !known || f.DstIP() != frame.HostIP(t.Host):
+	case !known || f.DstIP() != frame.HostIP(t.Host):
 		t.Discard(now, f, out)
-	case toSender:
+	case ok && toSender:
 		t.flows[i].Receive(now, f, out)
-	default:
+	case ok:
 		t.Responders[i].Receive(now, f, out)
+	case !toSender || !t.Engine.Receive(now, fabric.FlowID(flow), f, out):
+		t.Discard(now, f, out)
 	}
 }
 
 // ReceiveUET passes a UET packet to the flow of its packet delivery context. It discards
 // packets as Receive does.
 func (t *Table) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	id, ok := f.UETFlow()
-	ok = ok && t.Notification == cc.NotifyCredit && f.DstIP() == frame.HostIP(t.Host)
+	flow, known := f.UETFlow()
 	toSender := f.UETType() != frame.UETRequest &&
 		(f.UETType() != frame.UETControl || f.UETControl() == frame.UETCredit)
-	qps := &t.receiving
-	if toSender {
-		qps = &t.sending
-	}
-	switch i, known := qps.Find(fabric.FlowID(id)); {
-	case !ok || !known:
+	i, ok := t.pairs(toSender).Find(fabric.FlowID(flow))
+	switch {
+	case !ok || !known || t.Notification != cc.NotifyCredit || f.DstIP() != frame.HostIP(t.Host):
 		t.Discard(now, f, out)
 	case toSender:
 		t.flows[i].ReceiveUET(now, f, out)
@@ -153,7 +158,7 @@ func (t *Table) ReceiveCNM(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	s := t.senderOf(fabric.FlowID(flow), toSender)
 	_, acked := t.receiving.Find(fabric.FlowID(flow))
 	switch {
-	case whole && known && toSender && acked:
+	case whole && known && toSender && acked && s == nil:
 		t.CNMIgnored++ // a sampled ACK: ACKs have no rate to reduce
 	case !whole || !known || s == nil || f.DstMAC() != frame.HostMAC(t.Host):
 		t.Discard(now, f, out)

@@ -2,11 +2,9 @@ package qp
 
 import (
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
-	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -101,77 +99,4 @@ func buildUETControl(u *frame.UET, c *control.Packet, f *frame.Frame) {
 	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.DSCP, frame.NotECT, 0
 	u.Build(f)
 	f.Trace = c.Trace
-}
-
-// ReceiveUET handles a request, or a credit request.
-func (r *Responder) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	if f.SrcIP() != frame.HostIP(r.From) {
-		r.Discard(now, f, out)
-		return
-	}
-	if f.UETType() == frame.UETControl {
-		r.granter.Request(now, f.ControlCredit(), f.Trace)
-		r.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: r.granter.Latest(credit.ControlCounter)}, out)
-		return
-	}
-	r.observe(now, f, cc.Congestion{}, out)
-	ahead := int32(f.UETPSN() - r.expected)
-	r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
-	switch {
-	case ahead > 0:
-		nak := control.Answer(control.UETNack, r, f)
-		nak.PSN, nak.MSN = r.expected, f.UETPSN()
-		r.gap(now, f.UETPSN(), &nak, out)
-	case ahead < 0:
-		r.DuplicateRequest++
-		r.ackUET(now, f, out)
-	default:
-		r.inSequenceUET(now, f, out)
-	}
-}
-
-// inSequenceUET handles the expected request.
-func (r *Responder) inSequenceUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	length, offset, last := f.UETSpan()
-	left, bytes := r.remaining, unit.Bytes(f.Payload)
-	if offset == 0 && left == 0 {
-		left = unit.Bytes(length)
-	}
-	if bytes == 0 || unit.Bytes(length)-left != unit.Bytes(offset) || bytes > left || last != (bytes == left) {
-		r.Discard(now, f, out)
-		return
-	}
-	r.remaining = left - bytes
-	r.deliver(now, r.Settings.DSCP[r.DSCP], f, bytes, out)
-	r.expected++
-	if last || f.UETAckReq() || int(r.unacked) >= r.AckEvery {
-		r.ackUET(now, f, out)
-	}
-}
-
-// ackUET acknowledges all requests before the expected one. The ACK repeats the credit
-// granted so far.
-func (r *Responder) ackUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r.unacked = 0
-	c := control.Answer(control.UETAck, r, f)
-	c.PSN, c.Report = r.expected-1, notify.Report{Congested: f.ECN() == frame.CE}
-	r.Control.Put(now, &c, out)
-}
-
-// BuildControl writes an ACK, a NAK, a CNP or credit into f.
-func (r *Responder) BuildControl(now unit.Time, c *control.Packet, f *frame.Frame) {
-	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Flow: uint32(r.ID), Credit: c.Credit}
-	switch c.Kind {
-	case control.UETAck:
-		u.Type, u.PSN, u.Marked = frame.UETAck, c.PSN, c.Report.Congested
-		u.Credit = r.granter.Latest(credit.UETCounter)
-	case control.UETNack:
-		u.Type, u.PSN, u.Expected = frame.UETNack, c.MSN, c.PSN
-	case control.Credit, control.CreditRequest:
-	case control.ACK, control.NAK, control.CNP, control.Probe, control.Response:
-		r.Receiver.BuildControl(now, c, f)
-		return
-	}
-	u.Header = *r.packetBack()
-	buildUETControl(&u, c, f)
 }

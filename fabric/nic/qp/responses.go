@@ -4,7 +4,6 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/ring"
@@ -15,17 +14,15 @@ import (
 // may request.
 const maxJobs = 2 * (MaxOutstanding + 1)
 
-// target is the end of a connection that answers. Its responder has the expected PSN and the
-// progress of the current message. target adds the state for data requests and
-// atomics (the target table).
-type target struct {
+// responses is the sending side of a responder: the queue of responses to READ requests and
+// atomics (the target table), which take turns with the requests of this host.
+type responses struct {
 	connection
-	responder Responder
+	responder *Responder
 	jobs      ring.Ring[job]
 	// found holds the results of the latest atomics. A repeated atomic is answered from
 	// here and not executed again (IBTA volume 1 §9.7.5.1.1).
-	found  ring.Ring[job]
-	inSend bool // within the packets of a send
+	found ring.Ring[job]
 }
 
 // job is a response to send.
@@ -40,108 +37,59 @@ type job struct {
 	atomic   bool
 }
 
-func newTarget(base connection) *target {
-	return &target{connection: base, jobs: ring.WithLimit[job](maxJobs), found: ring.WithLimit[job](MaxOutstanding + 1)}
+// newResponder returns the responder at this end of a connection.
+func newResponder(base connection) *Responder {
+	r := &Responder{}
+	r.responses = &responses{
+		connection: base, responder: r,
+		jobs: ring.WithLimit[job](maxJobs), found: ring.WithLimit[job](MaxOutstanding + 1),
+	}
+	return r
 }
 
-// receive handles a packet from the initiator.
-func (t *target) receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r, op := &t.responder, f.Opcode()
-	switch {
-	case t.Datagram:
-		t.receiveDatagram(now, f, out)
-		return
-	case op == frame.OpcodeCNP:
-		t.sender.Notified(now, f, out)
-		return
-	case op == frame.RTTProbe:
-		r.AnswerProbe(now, f, out)
-		return
-	case isWrite(op) && (!t.inSend || f.PSN() != r.expected):
-		r.data(now, f, out)
-		return
-	case !answerable(op):
-		t.engine.Discard(now, f, out)
-		return
-	}
-	if op == frame.ReadRequest && t.sender.Mode() == cc.NotifyCETH {
+// indicated passes the indication of a READ request to the reaction point of the responses.
+func (t *responses) indicated(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if f.Opcode() == frame.ReadRequest && t.sender.Mode() == cc.NotifyCETH {
 		t.sender.Indicated(now, f, out)
 	}
-	if op.IsData() {
-		f = r.examine(now, f, out)
-	}
-	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
-	case ahead > 0:
-		r.outOfSequence(now, f, out)
-	case ahead < 0:
-		r.DuplicateRequest++
-		t.repeat(now, f, out)
-	default:
-		t.execute(now, f, out)
-	}
-}
-
-// answerable reports whether serve handles the opcode itself; data handles writes.
-func answerable(op frame.Opcode) bool {
-	return op <= frame.SendOnly && op != frame.SendLastImm || op == frame.ReadRequest || op.HasAtomic()
 }
 
 // repeat handles a duplicate request. A data request is executed again, because it changes
-// nothing at the target. A send is acknowledged again. An atomic is answered with its
-// stored result.
-func (t *target) repeat(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	switch op := f.Opcode(); {
-	case op == frame.ReadRequest:
+// nothing at the target. An atomic is answered with its stored result.
+func (t *responses) repeat(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if f.Opcode() == frame.ReadRequest {
 		t.respond(now, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, in: f.Arrival, msn: t.responder.msn}, out)
-	case op.HasAtomic():
-		for i := range t.found.Len() {
-			if j := t.found.At(i); j.psn == f.PSN() {
-				again := *j
-				again.trace, again.in = f.Trace, f.Arrival
-				t.respond(now, again, out)
-			}
+		return
+	}
+	for i := range t.found.Len() {
+		if j := t.found.At(i); j.psn == f.PSN() {
+			again := *j
+			again.trace, again.in = f.Trace, f.Arrival
+			t.respond(now, again, out)
 		}
-	default:
-		t.responder.ack(now, f, out)
 	}
 }
 
-// execute handles the expected request.
-func (t *target) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r := &t.responder
-	op := f.Opcode()
-	if op.IsData() {
-		t.receiveSend(now, f, out)
-		return
-	}
+// execute handles the expected request. A request within a message is malformed.
+func (t *responses) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch {
-	case r.remaining != 0 || t.inSend:
-		t.engine.Discard(now, f, out) // requests within a message are malformed
-		return
+	case t.responder.message.within():
+		t.engine.Discard(now, f, out)
 	case t.jobs.Full():
 		t.dropResponse(now, f.Trace, out)
-		return
-	}
-	if op == frame.ReadRequest {
+	case f.Opcode() == frame.ReadRequest:
 		t.read(now, f, out)
-		return
+	default:
+		t.atomic(now, f, out)
 	}
-	t.atomic(now, f, out)
-}
-
-// accept counts a request that spans the given number of PSNs as done.
-func (r *Responder) accept(packets int32) {
-	r.expected = frame.NextPSN(r.expected, uint32(packets))
-	r.msn = frame.NextPSN(r.msn, 1)
-	r.nakSent = false
 }
 
 // read handles a data request. The sending side of this NIC sends the response.
-func (t *target) read(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r := &t.responder
+func (t *responses) read(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	r := t.responder
 	bytes := unit.Bytes(f.DMALength())
 	if bytes < 1 || bytes > MaxSubRequest {
-		t.refuseRequest(now, f, frame.SyndromeNAKInvalid, out)
+		t.responder.refuse(now, f, frame.SyndromeNAKInvalid, out)
 		return
 	}
 	packets, _ := t.cutter.Answer(bytes)
@@ -151,12 +99,12 @@ func (t *target) read(now unit.Time, f *frame.Frame, out *fabric.Out) {
 }
 
 // atomic executes an atomic and stores its result.
-func (t *target) atomic(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	r := &t.responder
+func (t *responses) atomic(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	r := t.responder
 	a := f.Atomic()
 	word, ok := t.engine.memory.change(f.Opcode(), &a)
 	if !ok {
-		t.refuseRequest(now, f, frame.SyndromeNAKAccess, out)
+		t.responder.refuse(now, f, frame.SyndromeNAKAccess, out)
 		return
 	}
 	j := job{psn: r.expected, bytes: work.AtomicSize, trace: f.Trace, in: f.Arrival, atomic: true, original: word}
@@ -169,16 +117,9 @@ func (t *target) atomic(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	t.respond(now, j, out)
 }
 
-// refuseRequest answers an invalid request with a NAK of the given syndrome.
-func (t *target) refuseRequest(now unit.Time, f *frame.Frame, syndrome uint8, out *fabric.Out) {
-	c := t.responder.answer(now, control.NAK, f)
-	c.PSN, c.MSN, c.Syndrome = f.PSN(), t.responder.msn, syndrome
-	t.responder.confirm(now, &c, out)
-}
-
 // respond queues a response. If the queue is full the response is dropped, and the
 // initiator has to request it again.
-func (t *target) respond(now unit.Time, j job, out *fabric.Out) {
+func (t *responses) respond(now unit.Time, j job, out *fabric.Out) {
 	if t.jobs.Full() {
 		t.dropResponse(now, j.trace, out)
 		return
@@ -188,20 +129,20 @@ func (t *target) respond(now unit.Time, j job, out *fabric.Out) {
 	t.engine.offer(t.place)
 }
 
-func (t *target) dropResponse(now unit.Time, trace uint64, out *fabric.Out) {
+func (t *responses) dropResponse(now unit.Time, trace uint64, out *fabric.Out) {
 	t.engine.stats.ResponseDrops++
 	out.Note(fabric.Note{Event: fabric.NewDropped(0, fabric.DropResponseQueue), At: now, Flow: t.ID, Priority: t.Class, Trace: trace})
 }
 
 // head returns 0: responses belong to the commands of the initiator.
-func (t *target) head() uint64 { return 0 }
+func (t *responses) head() uint64 { return 0 }
 
 // release frees nothing.
-func (t *target) release() {}
+func (t *responses) release() {}
 
-// offer offers the next response packet to the shaper. It reports whether the target has no
-// responses left.
-func (t *target) offer() (idle bool) {
+// offer offers the next response packet to the shaper. It reports whether no responses are
+// left.
+func (t *responses) offer() (idle bool) {
 	if t.unit < 0 {
 		return false
 	}
@@ -245,7 +186,7 @@ func (j *job) payload(most unit.Bytes) uint32 {
 }
 
 // send writes the next response packet into f. It returns the arrival of the request.
-func (t *target) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in unit.Time) {
+func (t *responses) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in unit.Time) {
 	j := t.jobs.Front()
 	p := t.sender.Packet()
 	bytes := min(t.Payload, j.bytes-j.sent)
@@ -257,11 +198,9 @@ func (t *target) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in unit.T
 	}
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: j.msn}
 	p.Original = j.original
-	stamped := p.Timestamped
 	p.Timestamped = false // responses are not acknowledged
 	p.Build(f)
 	t.sender.Telemetry(f)
-	p.Timestamped = stamped
 	f.Trace, in = j.trace&^fabric.Closing, j.in
 	if j.sent += bytes; j.sent == j.bytes {
 		f.Trace = j.trace
