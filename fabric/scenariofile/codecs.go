@@ -65,11 +65,16 @@ var payload = sizes.from(topology.PayloadWord, mostPayload).checked(func(v unit.
 // messageSize is the size of a message, or "endless".
 var messageSize = sizes.from(1, largest).orWord("endless", topology.Endless, func(v unit.Bytes) bool { return v == topology.Endless })
 
+// nameText is a nodeList that is written as text.
+var nameText = func() codec[[]string] {
+	c := nodeList
+	c.write = func(names []string) *yaml.Node { return text(strings.Join(names, ", ")) }
+	return c
+}()
+
 // endpoints holds the names at the two ends of links.
 var endpoints = func() codec[[2][]string] {
-	end := nodeList
-	end.write = func(names []string) *yaml.Node { return text(strings.Join(names, ", ")) }
-	two := list(array{want: "a list of two ends, like [h0..h3, s0]", min: 2, max: 2}, end, nil)
+	two := list(array{want: "a list of two ends, like [h0..h3, s0]", min: 2, max: 2}, nameText, nil)
 	return mapped(two, func(l [][]string) [2][]string { return [2][]string(l) }, func(ends [2][]string) [][]string { return ends[:] })
 }()
 

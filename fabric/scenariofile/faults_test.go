@@ -37,7 +37,7 @@ func TestErrorsNamePlaceKeyAndAllowedValues(t *testing.T) {
 		{"h0..h3: {", "h3..h0: {", `invalid range "h3..h0", want the smaller number first`},
 		{"h0..h3: {", "h0..g3: {", "want the same letters at both ends"},
 		{"h0..h3: {", "h00..h3: {", "without leading zeros"},
-		{"h0..h3: {", "h0..h99999: {", `want at most 4096 names`},
+		{"h0..h3: {", "h0..h999999: {", `want at most 131072 names`},
 		{"h0..h3: {", "\"h0, h1, h1\": {", `contains h1 twice`},
 		{"payload: 1000B", "payload: 0B", "9: nics.h0..h3.payload: 0B is out of range, want 4B to 65.336KB"},
 		{"payload: 1000B", "payload: 1001B", "9: nics.h0..h3.payload: 1001B is not a multiple of 4B, which all packets of a message but the last must be: want 1000B or 1004B"},

@@ -10,19 +10,20 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// flowForm is one entry of flows.
+// flowForm is one entry of flows: one flow, or one from each sender to the receiver of
+// the same number.
 type flowForm struct {
 	topology.Flow
-	from, to string
+	from, to []string
 }
 
 var flows = sequence[flowForm]{
 	key: "flows", kind: "flow", blank: flowForm{Flow: topology.Flow{Class: topology.DataClass, Burst: -1}},
-	add: (*builder).addSingleFlow, forms: flowForms,
+	add: (*builder).addSingleFlows, forms: flowForms,
 	fields: []field[flowForm]{
-		fixed(required(of("name", "name of the flow", identifier, func(f *flowForm) *string { return &f.Name }))),
-		required(of("from", "NIC that sends", identifier, func(f *flowForm) *string { return &f.from })),
-		required(of("to", "NIC that receives", identifier, func(f *flowForm) *string { return &f.to })),
+		fixed(required(of("name", "name of the flow; of several senders, their flows are called name-sender", identifier, func(f *flowForm) *string { return &f.Name }))),
+		required(of("from", "NIC that sends, or several with one flow each", nameText, func(f *flowForm) *[]string { return &f.from })),
+		required(of("to", "NIC that receives, or as many as send, in the same order", nameText, func(f *flowForm) *[]string { return &f.to })),
 		required(of("size", "size of the message", messageSize, func(f *flowForm) *unit.Bytes { return &f.Size })),
 		of("start", "when the flow is ready to send", times.from(0, longest), func(f *flowForm) *unit.Time { return &f.Start }),
 		of("initial_rate", "rate at which the flow begins, 0 for line rate", rates.from(0, fastest).omit(isZero), func(f *flowForm) *unit.Rate { return &f.Initial }),
@@ -61,15 +62,28 @@ func defaultBurst() topology.BurstSpec {
 	return topology.BurstSpec{Flows: 1, Class: topology.DataClass}
 }
 
-func (b *builder) addSingleFlow(f *flowForm, src *source) {
-	b.claim(f.Name, src)
+func (b *builder) addSingleFlows(f *flowForm, src *source) {
 	b.checkStart(f.Start, src.of("start"))
-	var okFrom, okTo bool
-	f.From, okFrom = b.end(f.from, src.of("from"))
-	f.To, okTo = b.end(f.to, src.of("to"))
-	if okFrom && okTo && b.room(1, src.place) {
-		b.addFlow(f.Flow, src)
-		b.checkClassOf(f.Class, src.of("class"), f.From, f.To)
+	from, okFrom := b.findNICs(f.from, src.of("from"))
+	to, okTo := b.findNICs(f.to, src.of("to"))
+	if len(from) == 0 || len(to) == 0 { // was reported
+		okFrom = false
+	}
+	if !okFrom || !okTo || !b.require(len(from) == len(to), src.of("to"), "%d NICs receive from %d, want one for each", len(to), len(from)) ||
+		!b.room(len(from), src.place) {
+		b.claim(f.Name, src)
+		return
+	}
+	b.checkClassOf(f.Class, src.of("class"), slices.Concat(from, to)...)
+	for i := range from {
+		one := f.Flow
+		one.From, one.To = from[i], to[i]
+		if len(from) > 1 {
+			one.Name = fmt.Sprintf("%s-%s", f.Name, f.from[i])
+			b.require(topology.ValidName(one.Name), src.of("name"), "%s would be called %s: must match %s", f.from[i], one.Name, topology.NamePattern)
+		}
+		b.claim(one.Name, src)
+		b.addFlow(one, src)
 	}
 }
 
@@ -142,7 +156,7 @@ func (b *builder) addFlow(f topology.Flow, src *source) {
 func flowForms(s *topology.Scenario) (forms []flowForm) {
 	for _, f := range s.Flows {
 		if f.Burst < 0 {
-			forms = append(forms, flowForm{f, s.Nodes[f.From].Name, s.Nodes[f.To].Name})
+			forms = append(forms, flowForm{f, []string{s.Nodes[f.From].Name}, []string{s.Nodes[f.To].Name}})
 		}
 	}
 	return forms

@@ -11,15 +11,21 @@ import (
 )
 
 // linkForm is one entry of links: every name of one end is joined to every name of
-// the other.
+// the other, or of its part of the other.
 type linkForm struct {
-	ends [2][]string
+	ends       [2][]string
+	parts      int
+	interleave bool
 	topology.Link
 }
 
 var links = sequence[linkForm]{
-	key: "links", blank: linkForm{Link: topology.DefaultLink()}, inherit: inheritLink, add: (*builder).addLinks, forms: linkForms,
-	fields: append([]field[linkForm]{required(of("endpoints", "the two ends; every name of the first is linked to every name of the second", endpoints, func(l *linkForm) *[2][]string { return &l.ends }))},
+	key: "links", blank: linkForm{parts: 1, Link: topology.DefaultLink()}, inherit: inheritLink, add: (*builder).addLinks, forms: linkForms,
+	fields: append([]field[linkForm]{
+		required(of("endpoints", "the two ends; every name of the first is linked to every name of the second", endpoints, func(l *linkForm) *[2][]string { return &l.ends })),
+		of("parts", "divides both ends into that many equal parts; only names of parts with the same number are linked", integer[int](1, topology.MaxNodes).omit(func(n int) bool { return n == 1 }), func(l *linkForm) *int { return &l.parts }),
+		of("interleave", "with parts: deals the names of the first end to the parts in turn; otherwise a part has consecutive names", boolean.omit(isZero), func(l *linkForm) *bool { return &l.interleave }),
+	},
 		lift(linkSettings, func(l *linkForm) *topology.Link { return &l.Link })...),
 }
 
@@ -90,7 +96,10 @@ func (b *builder) addLinks(f *linkForm, src *source) {
 // an invalid one.
 func (b *builder) join(f *linkForm, src *source) bool {
 	at := src.of("endpoints")
-	if !b.require(len(b.s.Links)+len(f.ends[0])*len(f.ends[1]) <= topology.MaxLinks, at, "creates more than %d links", topology.MaxLinks) {
+	total := len(b.s.Links) + len(f.ends[0])*len(f.ends[1])/f.parts
+	if !b.require(len(f.ends[0])%f.parts == 0 && len(f.ends[1])%f.parts == 0, src.of("parts"),
+		"%d does not divide both %d and %d names", f.parts, len(f.ends[0]), len(f.ends[1])) ||
+		!b.require(total <= topology.MaxLinks, at, "creates %d links in all, want at most %d", total, topology.MaxLinks) {
 		return false
 	}
 	from, okA := b.find(f.ends[0], at)
@@ -98,8 +107,13 @@ func (b *builder) join(f *linkForm, src *source) bool {
 	if !okA || !okB {
 		return false
 	}
-	for _, a := range from {
-		for _, z := range to {
+	share := len(to) / f.parts
+	for i, a := range from {
+		part := i / (len(from) / f.parts)
+		if f.interleave {
+			part = i % f.parts
+		}
+		for _, z := range to[part*share : (part+1)*share] {
 			if !b.cable(a, z, f.Link, src) {
 				return false
 			}
@@ -128,7 +142,7 @@ func (b *builder) cable(a, z int, l topology.Link, src *source) bool {
 func linkForms(s *topology.Scenario) []linkForm {
 	forms := make([]linkForm, len(s.Links))
 	for i, l := range s.Links {
-		forms[i] = linkForm{[2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, l}
+		forms[i] = linkForm{[2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, 1, false, l}
 	}
 	return forms
 }

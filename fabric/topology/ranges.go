@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// MaxNodes bounds the nodes of a scenario, and the names of one range.
-const MaxNodes = 4096
+// MaxNodes bounds the nodes of a scenario, and the names of one range. A 3-tier fat tree
+// of 64-port switches has 70,656 nodes. The addresses of hosts allow frame.MaxHosts.
+const MaxNodes = 1 << 17
 
 // NamePattern is the pattern of names. They are safe in file names and in NATS
 // subjects.

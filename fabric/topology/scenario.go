@@ -247,9 +247,10 @@ func (s *Scenario) ArrivalsEnd(w *Workload) unit.Time {
 // LongestRun bounds fabric time.
 const LongestRun = 1000 * unit.Second
 
-// Limits of a scenario, far above any rack.
+// Limits of a scenario. A 3-tier fat tree of 64-port switches has 196,608 links. The
+// numbers of queue pairs allow frame.MaxFlows flows and connections together.
 const (
-	MaxLinks = 1 << 16
+	MaxLinks = 1 << 18
 	MaxFlows = 1 << 20
 )
 
