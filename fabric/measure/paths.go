@@ -3,67 +3,49 @@ package measure
 import (
 	"slices"
 
-	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// hop is one link of a path, from the port of node to peer.
-type hop struct {
-	node, peer int
-	port       fabric.Port
-	link       int
-}
-
-// path returns the links that a flow crosses, starting at its sender. It follows the
-// first of equal routes.
-func path(s *topology.Scenario, routes [][][]fabric.Port, ports [][]topology.End, f topology.Flow) (hops []hop) {
-	for at := f.From; at != f.To; {
-		port := routes[at][s.Nodes[f.To].Host][0]
-		end := ports[at][port]
-		hops = append(hops, hop{at, end.Peer, port, end.Link})
-		at = end.Peer
-	}
-	return hops
-}
-
 // VictimLinks names the links "x->y" on which a PAUSE of switch x blocks single flows,
 // those nearest to the flows' receivers first. A congestion tree grows along these
 // links.
 func VictimLinks(s *topology.Scenario) []string {
-	return along(s, func(h hop) (string, bool) {
-		return linkName(s, h.peer, h.node), s.Nodes[h.peer].Kind == topology.Switch
+	return along(s, func(h routes.Hop) (string, bool) {
+		return linkName(s, h.Peer, h.Node), s.Nodes[h.Peer].Kind == topology.Switch
 	})
 }
 
 // VictimPorts names the egress ports "x->y" of switches in which single flows queue,
 // those nearest to the flows' receivers first.
 func VictimPorts(s *topology.Scenario) []string {
-	return along(s, func(h hop) (string, bool) {
-		return linkName(s, h.node, h.peer), s.Nodes[h.node].Kind == topology.Switch
+	return along(s, func(h routes.Hop) (string, bool) {
+		return linkName(s, h.Node, h.Peer), s.Nodes[h.Node].Kind == topology.Switch
 	})
 }
 
 // along walks the paths of all single flows in parallel, backward from the receivers,
 // and returns each name that pick chooses once.
-func along(s *topology.Scenario, pick func(hop) (string, bool)) (names []string) {
-	routes, ports := routes.All(s), s.PortMap()
-	var paths [][]hop
+func along(s *topology.Scenario, pick func(routes.Hop) (string, bool)) (names []string) {
+	table := routes.New(s, s.PortMap())
+	var paths [][]routes.Hop
 	longest := 0
 	for _, f := range s.Flows {
 		if f.Burst < 0 {
-			hops := path(s, routes, ports, f)
+			hops := slices.Collect(table.Path(f.From, f.To))
 			slices.Reverse(hops)
 			paths, longest = append(paths, hops), max(longest, len(hops))
 		}
 	}
+	seen := map[[2]int]bool{} // link and node: a direction
 	for distance := range longest {
 		for _, hops := range paths {
-			if distance >= len(hops) {
+			if distance >= len(hops) || seen[[2]int{hops[distance].Link, hops[distance].Node}] {
 				continue
 			}
-			if name, ok := pick(hops[distance]); ok && !slices.Contains(names, name) {
+			seen[[2]int{hops[distance].Link, hops[distance].Node}] = true
+			if name, ok := pick(hops[distance]); ok {
 				names = append(names, name)
 			}
 		}
@@ -84,18 +66,18 @@ const dataHeaders = 62
 // its tightest link. Flows that share a link share its rate. Paths follow the first of
 // equal routes.
 func Bottleneck(s *topology.Scenario) unit.Rate {
-	allowed := map[hop]unit.Rate{}
-	routes, ports := routes.All(s), s.PortMap()
+	allowed := map[routes.Hop]unit.Rate{}
+	table := routes.New(s, s.PortMap())
 	total := unit.Rate(0)
 	for _, f := range s.Flows {
 		if f.Burst >= 0 {
 			continue
 		}
 		most := unit.Rate(1 << 62)
-		hops := path(s, routes, ports, f)
+		hops := slices.Collect(table.Path(f.From, f.To))
 		for _, h := range hops {
 			if _, ok := allowed[h]; !ok {
-				allowed[h] = payloadRate(s, s.Links[h.link], f.From)
+				allowed[h] = payloadRate(s, s.Links[h.Link], f.From)
 			}
 			most = min(most, allowed[h])
 		}
@@ -124,8 +106,7 @@ func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
 // slowest link.
 type Standalone struct {
 	s           *topology.Scenario
-	ends        [][]topology.End
-	routes      [][][]fabric.Port
+	routes      *routes.Table
 	each, first unit.Bytes      // headers of every packet; additional headers of the first one
 	paths       map[[2]int]cost // by source and destination
 }
@@ -140,7 +121,7 @@ type cost struct {
 
 // NewStandalone returns a Standalone for the flows of a scenario.
 func NewStandalone(s *topology.Scenario) *Standalone {
-	a := &Standalone{s: s, ends: s.PortMap(), routes: routes.All(s), paths: map[[2]int]cost{}}
+	a := &Standalone{s: s, routes: routes.New(s, s.PortMap()), paths: map[[2]int]cost{}}
 	a.each, a.first = s.DataHeaders()
 	return a
 }
@@ -160,8 +141,8 @@ func (a *Standalone) cost(from, to int) cost {
 	if known {
 		return p
 	}
-	for _, h := range path(a.s, a.routes, a.ends, topology.Flow{From: from, To: to}) {
-		l := a.s.Links[h.link]
+	for h := range a.routes.Path(from, to) {
+		l := &a.s.Links[h.Link]
 		p.delay += l.Delay
 		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
 		if p.slowest == 0 || l.Rate < p.slowest {

@@ -57,7 +57,7 @@ type planner struct {
 	flows    []int                 // of stop_flow and burst
 	fresh    []topology.Connection // connections that a post is the first to need
 	pairs    []topology.Pair       // of scheme
-	routes   [][][]fabric.Port     // of link_down and link_up, by node and host
+	routes   *routes.Table         // of link_down and link_up
 }
 
 // next advances to a change. planned reports whether parts is called for the change.
@@ -201,7 +201,7 @@ func (p *planner) link(node int, verb fabric.Verb) (part fabric.Change, affected
 		part.Verb, part.Port = verb, l.BPort
 	}
 	if p.s.Nodes[node].Kind == topology.Switch {
-		part.Routes = p.routes[node]
+		part.Routes = p.routes.By(node)
 	}
 	return part, part.Verb != fabric.Reroute || part.Routes != nil
 }

@@ -23,11 +23,8 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 			Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta, Translation: set.Translation,
 		}
 	}
-	for _, k := range r.connections {
-		if k.From != node && k.To != node {
-			continue
-		}
-		c.Connections = append(c.Connections, connection(s, &k))
+	for _, i := range r.connected[node] {
+		c.Connections = append(c.Connections, connection(s, &r.connections[i]))
 	}
 	if len(c.Connections) == 0 && !growsLater(s) {
 		return
@@ -48,10 +45,8 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 			c.Engine.Classes = append(c.Engine.Classes, shapingClass(s, set, &def, link))
 		}
 	}
-	for _, st := range r.streams {
-		if st.From == node {
-			r.addStream(c, st)
-		}
+	for _, st := range r.streams[node] {
+		r.addStream(c, st)
 	}
 }
 

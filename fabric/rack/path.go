@@ -1,7 +1,6 @@
 package rack
 
 import (
-	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -13,7 +12,7 @@ import (
 type Paths struct {
 	s      *topology.Scenario
 	ends   [][]topology.End
-	routes [][][]fabric.Port
+	routes *routes.Table
 }
 
 // NewPaths returns the paths while the given links, by index, are down.
@@ -24,16 +23,16 @@ func NewPaths(s *topology.Scenario, down map[int]bool) *Paths {
 // Of returns the indices of the nodes on the path of a flow, including both ends. It
 // returns nil if there is no path.
 func (p *Paths) Of(f topology.Flow) (nodes []int) {
-	from, to := p.s.Nodes[f.From].Host, p.s.Nodes[f.To].Host
+	from, to := frame.HostIP(p.s.Nodes[f.From].Host), frame.HostIP(p.s.Nodes[f.To].Host)
 	for at := f.From; at != f.To; {
 		nodes = append(nodes, at)
-		ports := p.routes[at][to]
+		ports := p.routes.Ports(at, f.To)
 		if len(ports) == 0 {
 			return nil
 		}
 		port := ports[0]
 		if p.s.Nodes[at].Kind == topology.Switch {
-			port = switching.Spread(switchSeed(p.s, at), ports, frame.HostIP(from), frame.HostIP(to), f.Source)
+			port = switching.Spread(switchSeed(p.s, at), ports, from, to, f.Source)
 		}
 		at = p.ends[at][port].Peer
 	}

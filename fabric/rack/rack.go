@@ -25,12 +25,13 @@ type Rack struct {
 	scheme cc.Scheme
 	sample fabric.Sampling
 	ends   [][]topology.End
-	path   func(from, to int) cc.Path // between hosts
-	routes [][][]fabric.Port          // by node and host; nil until a switch is built
-	flows  [][]int                    // indices of the flows that begin or end at a node
+	paths  *routes.Paths
+	flows  [][]int  // indices of the flows that begin or end at a node
+	number []uint32 // of each switch, by node: counted from 0; identifies the switch in telemetry and CETH
 
 	connections []topology.Connection
-	streams     []topology.Stream
+	connected   [][]int             // by node: indices of the connections that begin or end there
+	streams     [][]topology.Stream // by the node that they are from
 }
 
 // New prepares the rack of a scenario. It returns an error if the scheme is unknown
@@ -40,9 +41,15 @@ func New(s *topology.Scenario) (*Rack, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), path: routes.PathsBetweenHosts(s), flows: make([][]int, len(s.Nodes))}
+	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes)), number: make([]uint32, len(s.Nodes))}
+	r.paths = routes.NewPaths(s, r.ends)
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
-	r.connections, r.streams = s.InitialStreams()
+	next := uint32(0)
+	for i := range s.NodesOf(topology.Switch) {
+		r.number[i] = next
+		next++
+	}
+	r.connect()
 	for i, f := range s.Flows[:s.InitialFlows()] {
 		r.flows[f.From] = append(r.flows[f.From], i)
 		if f.To != f.From {
@@ -52,6 +59,22 @@ func New(s *topology.Scenario) (*Rack, error) {
 	return r, r.checkParams()
 }
 
+// connect assigns the connections and streams of the scenario's commands to their nodes.
+func (r *Rack) connect() {
+	var streams []topology.Stream
+	r.connections, streams = r.s.InitialStreams()
+	r.connected, r.streams = make([][]int, len(r.s.Nodes)), make([][]topology.Stream, len(r.s.Nodes))
+	for i, k := range r.connections {
+		r.connected[k.From] = append(r.connected[k.From], i)
+		if k.To != k.From {
+			r.connected[k.To] = append(r.connected[k.To], i)
+		}
+	}
+	for _, st := range streams {
+		r.streams[st.From] = append(r.streams[st.From], st)
+	}
+}
+
 // Machine builds the machine of the node with that index.
 func (r *Rack) Machine(node int) (fabric.Machine, error) {
 	if node < 0 || node >= len(r.s.Nodes) {
@@ -59,9 +82,6 @@ func (r *Rack) Machine(node int) (fabric.Machine, error) {
 	}
 	if r.s.Nodes[node].Kind == topology.NIC {
 		return nic.New(r.nicConfig(node))
-	}
-	if r.routes == nil {
-		r.routes = routes.All(r.s)
 	}
 	return switching.New(r.switchConfig(node))
 }
@@ -90,14 +110,14 @@ func (r *Rack) nicConfig(node int) nic.Config {
 			ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(), Clock: n.NIC.Clock,
 			PaceByGap:    n.NIC.Pacer == "gap",
 			Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
-			Path: func(to int) cc.Path { return r.path(n.Host, to) },
+			Path: func(to int) cc.Path { return r.paths.Between(n.Host, to) },
 		},
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
-		if rtt := routes.LongestBaseRTT(s, node); rtt > 0 || !growsLater(s) {
+		if rtt := r.longestRTT(node); rtt > 0 || !growsLater(s) {
 			return rtt
 		}
-		return routes.FurthestBaseRTT(s, node)
+		return r.paths.FurthestRTT(node)
 	})
 	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {
@@ -112,6 +132,16 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	}
 	r.addCommands(&c, node, link)
 	return c
+}
+
+// longestRTT returns the longest base RTT of the flows from a node, 0 if there are none.
+func (r *Rack) longestRTT(node int) (longest unit.Time) {
+	for _, i := range r.flows[node] {
+		if f := &r.s.Flows[i]; f.From == node {
+			longest = max(longest, r.paths.RTT(f.From, f.To))
+		}
+	}
+	return longest
 }
 
 // flaws returns the error rates of the link behind a port, in the direction towards
@@ -135,17 +165,6 @@ func indication(s *topology.Scenario, scheme cc.Scheme) *switching.Indication {
 	return &switching.Indication{CETHParams: s.CC.CETH}
 }
 
-// switchNumber returns the number of a switch, counted from 0 in the order of the
-// scenario. Telemetry and CETH use it to identify the switch.
-func switchNumber(s *topology.Scenario, node int) (number uint32) {
-	for _, n := range s.Nodes[:node] {
-		if n.Kind == topology.Switch {
-			number++
-		}
-	}
-	return number
-}
-
 // switchSeed returns the seed of a switch's own random stream.
 func switchSeed(s *topology.Scenario, node int) uint64 { return s.Seed + uint64(node)<<32 }
 
@@ -155,8 +174,8 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	set := n.Switch
 	c := switching.Config{
 		Indicate: indication(s, scheme),
-		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: switchSeed(s, node),
-		Buffer: set.Buffer, Routes: r.routes[node], DSCP: s.DSCPMapAt(node), Weights: set.Weights,
+		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: r.number[node], Seed: switchSeed(s, node),
+		Buffer: set.Buffer, Routes: r.paths.By(node), DSCP: s.DSCPMapAt(node), Weights: set.Weights,
 		Sampling:    r.sample,
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,

@@ -96,10 +96,10 @@ func TestPCN16to2HasTheDerivedFiguresOfThePaper(t *testing.T) {
 // roundTrip returns the sum of the delays along the flow's first route, in both
 // directions.
 func roundTrip(s *topology.Scenario, f topology.Flow) unit.Time {
-	ends, routes := s.PortMap(), routes.All(s)
+	ends, routes := s.PortMap(), routes.NewPaths(s, s.PortMap())
 	var sum unit.Time
 	for at := f.From; at != f.To; {
-		e := ends[at][routes[at][s.Nodes[f.To].Host][0]]
+		e := ends[at][routes.Ports(at, f.To)[0]]
 		sum += 2 * s.Links[e.Link].Delay
 		at = e.Peer
 	}

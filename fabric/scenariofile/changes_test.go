@@ -156,13 +156,12 @@ func TestLiveScenarioMayEndBeforeItsFlows(t *testing.T) {
 // Without a link, the routes avoid it, or are empty.
 func TestRoutesWithoutALink(t *testing.T) {
 	s := parsed(t, sample)
-	r0 := s.Nodes[len(s.Nodes)-3].Host // h0..h3, r0, s0, s1
-	s0 := len(s.Nodes) - 2
-	if len(routes.All(s)[s0][r0]) != 1 {
+	s0, r0 := len(s.Nodes)-2, len(s.Nodes)-3 // h0..h3, r0, s0, s1
+	if len(routes.New(s, s.PortMap()).Ports(s0, r0)) != 1 {
 		t.Fatal("no route from s0 to r0")
 	}
 	cut := routes.Without(s, map[int]bool{s.LinkNamed("s0--s1"): true})
-	if len(cut[s0][r0]) != 0 || len(cut[s0][0]) != 1 {
-		t.Errorf("with s0--s1 cut: %v", cut[s0])
+	if len(cut.Ports(s0, r0)) != 0 || len(cut.Ports(s0, 0)) != 1 {
+		t.Errorf("with s0--s1 cut: %v", cut.By(s0))
 	}
 }

@@ -25,11 +25,11 @@ func TestBaseRTTs(t *testing.T) {
 // A reaction point learns the line rate, MTU, base RTT and number of links of its path.
 func TestPathsBetweenHosts(t *testing.T) {
 	s := parsed(t, sample)
-	paths := routes.PathsBetweenHosts(s)
+	paths := routes.NewPaths(s, s.PortMap())
 	for i, f := range s.Flows {
 		from, to := s.Nodes[f.From], s.Nodes[f.To]
 		want := cc.Path{Rate: s.Links[s.PortMap()[f.From][0].Link].Rate, MTU: from.NIC.Payload, BaseRTT: routes.BaseRTTs(s)[i], Hops: 3}
-		if got := paths(from.Host, to.Host); got != want {
+		if got := paths.Between(from.Host, to.Host); got != want {
 			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
 		}
 	}

@@ -1,15 +1,76 @@
 package routes
 
 import (
+	"iter"
+
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// BaseRTTs returns the round-trip time of each flow in an idle rack: the largest data
-// packet and its ACK, both with timestamps, stored and forwarded at every switch of a
-// shortest path.
+// Paths are the paths between the hosts of a scenario.
+type Paths struct {
+	*Table
+	s   *topology.Scenario
+	ack unit.Bytes // length of an ACK with timestamps
+}
+
+// NewPaths returns the paths of a scenario whose ports are ends.
+func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
+	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
+	var f frame.Frame
+	p.Build(&f)
+	return &Paths{Table: New(s, ends), s: s, ack: f.Len()}
+}
+
+// Hop is one link of a path, from the port of a node to its peer.
+type Hop struct {
+	Node int
+	Port fabric.Port
+	topology.End
+}
+
+// Path yields the links of a shortest path from one host to another, in order. Among
+// equal ports, the path takes the first. It yields none if there is no path.
+func (t *Table) Path(from, to int) iter.Seq[Hop] {
+	return func(yield func(Hop) bool) {
+		for at := from; at != to; {
+			next := t.Ports(at, to)
+			if len(next) == 0 {
+				return
+			}
+			h := Hop{at, next[0], t.ends[at][next[0]]}
+			if !yield(h) {
+				return
+			}
+			at = h.Peer
+		}
+	}
+}
+
+// RTT returns the round-trip time in an idle rack of a full data packet and its ACK,
+// with timestamps, between two hosts: stored and forwarded at every switch of a shortest
+// path.
+func (p *Paths) RTT(from, to int) (rtt unit.Time) {
+	data := topology.DataFrame(p.s.Nodes[from].NIC.Payload)
+	for h := range p.Path(from, to) {
+		l := &p.s.Links[h.Link]
+		rtt += 2*l.Delay + l.Rate.Serialise(data+l.Overhead) + l.Rate.Serialise(p.ack+l.Overhead)
+	}
+	return rtt
+}
+
+// FurthestRTT returns the longest RTT from the host with that index to any other.
+func (p *Paths) FurthestRTT(node int) (longest unit.Time) {
+	for _, to := range p.hosts {
+		longest = max(longest, p.RTT(node, to))
+	}
+	return longest
+}
+
+// BaseRTTs returns the RTT of each flow.
 func BaseRTTs(s *topology.Scenario) []unit.Time {
 	p, rtts := NewPaths(s, s.PortMap()), make([]unit.Time, len(s.Flows))
 	for i, f := range s.Flows {
@@ -18,91 +79,16 @@ func BaseRTTs(s *topology.Scenario) []unit.Time {
 	return rtts
 }
 
-// LongestBaseRTT returns the longest BaseRTT of the flows from the node with that
-// index, without the flows of changes. It returns 0 if there are none.
-func LongestBaseRTT(s *topology.Scenario, node int) (longest unit.Time) {
-	p := NewPaths(s, s.PortMap())
-	for _, f := range s.Flows[:s.InitialFlows()] {
-		if f.From == node {
-			longest = max(longest, p.RTT(f.From, f.To))
-		}
+// Between describes the path from one host to another in an idle rack. Both are indices
+// among the NICs.
+func (p *Paths) Between(from, to int) cc.Path {
+	from, to = p.hosts[from], p.hosts[to]
+	hops := 0
+	for range p.Path(from, to) {
+		hops++
 	}
-	return longest
-}
-
-// FurthestBaseRTT returns the longest BaseRTT of a flow from the node with that index
-// to any other NIC.
-func FurthestBaseRTT(s *topology.Scenario, node int) (longest unit.Time) {
-	p := NewPaths(s, s.PortMap())
-	for to := range s.NodesOf(topology.NIC) {
-		longest = max(longest, p.RTT(node, to))
+	return cc.Path{
+		Rate: p.s.Links[p.ends[from][0].Link].Rate, MTU: p.s.Nodes[from].NIC.Payload,
+		BaseRTT: p.RTT(from, to), Hops: hops,
 	}
-	return longest
-}
-
-// PathsBetweenHosts returns a function that describes the path from one host to another
-// in an idle rack. Both are indices among the NICs.
-func PathsBetweenHosts(s *topology.Scenario) func(from, to int) cc.Path {
-	p := NewPaths(s, s.PortMap())
-	var nics []int
-	for node := range s.NodesOf(topology.NIC) {
-		nics = append(nics, node)
-	}
-	return func(from, to int) cc.Path {
-		links := p.links(nics[from], nics[to])
-		return cc.Path{
-			Rate: s.Links[p.ends[nics[from]][0].Link].Rate, MTU: s.Nodes[nics[from]].NIC.Payload,
-			BaseRTT: p.RTT(nics[from], nics[to]), Hops: len(links),
-		}
-	}
-}
-
-// Paths computes paths, and caches the distance of every node from a target.
-type Paths struct {
-	s    *topology.Scenario
-	ends [][]topology.End
-	hops map[int][]int
-}
-
-// NewPaths returns the paths of a scenario whose ports are ends.
-func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
-	return &Paths{s: s, ends: ends, hops: map[int][]int{}}
-}
-
-// links returns the links of a shortest path in order. Among equal ports, the path
-// takes the first.
-func (p *Paths) links(from, to int) (links []topology.Link) {
-	hops := p.hops[to]
-	if hops == nil {
-		hops = Hops(p.ends, to)
-		p.hops[to] = hops
-	}
-	for at := from; at != to; {
-		next := nearer(p.ends[at], hops, at)
-		if len(next) == 0 {
-			return nil
-		}
-		e := p.ends[at][next[0]]
-		links = append(links, p.s.Links[e.Link])
-		at = e.Peer
-	}
-	return links
-}
-
-// RTT returns the round-trip time of a full data packet and its ACK between two hosts
-// without queues.
-func (p *Paths) RTT(from, to int) (rtt unit.Time) {
-	data, ack := topology.DataFrame(p.s.Nodes[from].NIC.Payload), ackFrame()
-	for _, l := range p.links(from, to) {
-		rtt += 2*l.Delay + l.Rate.Serialise(data+l.Overhead) + l.Rate.Serialise(ack+l.Overhead)
-	}
-	return rtt
-}
-
-// ackFrame returns the length in bytes of an ACK with timestamps.
-func ackFrame() unit.Bytes {
-	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
-	var f frame.Frame
-	p.Build(&f)
-	return f.Len()
 }

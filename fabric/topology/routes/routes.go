@@ -3,17 +3,56 @@
 package routes
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// All returns, for each node and each host, the ports of the node on shortest
-// paths (fewest links) to that host, in the order of ports. Its indices are the node,
-// then Node.Host. A host has no ports to itself.
-func All(s *topology.Scenario) [][][]fabric.Port { return Without(s, nil) }
+// Table has the routes of a rack: the ports of each node on shortest paths (fewest
+// links) to each host, in the order of ports. All hosts below one switch share the
+// routes to that switch. A Table never changes, so goroutines may share it.
+type Table struct {
+	ends    [][]topology.End
+	hosts   []int   // the node of each host, by Node.Host
+	columns []int32 // by node: the number of a switch with hosts below it, otherwise -1
+	nodes   []nextHops
+}
 
-// Without is like All while the given links, by index, are down.
-func Without(s *topology.Scenario, down map[int]bool) [][][]fabric.Port {
+// nextHops are the routes of a switch to the other switches with hosts. Many share few
+// sets of ports, each of which is stored once.
+type nextHops struct {
+	sets [][]fabric.Port // the first is empty
+	by   []int32         // index into sets, by column
+}
+
+// New returns the routes of a scenario whose ports are ends.
+func New(s *topology.Scenario, ends [][]topology.End) *Table {
+	t := &Table{ends: ends, columns: make([]int32, len(ends)), nodes: make([]nextHops, len(ends))}
+	for i := range t.columns {
+		t.columns[i] = -1
+	}
+	var switches, below []int // below: those with hosts
+	for i, n := range s.Nodes {
+		if n.Kind == topology.Switch {
+			switches = append(switches, i)
+			continue
+		}
+		t.hosts = append(t.hosts, i) // in the order of Node.Host
+		if at, ok := t.access(i); ok && s.Nodes[at.Peer].Kind == topology.Switch && t.columns[at.Peer] < 0 {
+			t.columns[at.Peer] = int32(len(below))
+			below = append(below, at.Peer)
+		}
+	}
+	for _, i := range switches {
+		t.nodes[i] = nextHops{sets: [][]fabric.Port{nil}, by: make([]int32, len(below))}
+	}
+	t.search(switches, below)
+	return t
+}
+
+// Without returns the routes of a scenario while the given links, by index, are down.
+func Without(s *topology.Scenario, down map[int]bool) *Table {
 	ends := s.PortMap()
 	for node := range ends {
 		for i, e := range ends[node] {
@@ -22,25 +61,92 @@ func Without(s *topology.Scenario, down map[int]bool) [][][]fabric.Port {
 			}
 		}
 	}
-	routes := make([][][]fabric.Port, len(s.Nodes))
-	for target := range s.NodesOf(topology.NIC) { // in the order of Node.Host
-		hops := Hops(ends, target)
-		for node := range routes {
-			routes[node] = append(routes[node], nearer(ends[node], hops, node))
-		}
-	}
-	return routes
+	return New(s, ends)
 }
 
-// nearer lists the ports whose peer is one hop nearer to the target.
-func nearer(ends []topology.End, hops []int, node int) []fabric.Port {
-	var ports []fabric.Port
-	for port, e := range ends {
-		if hops[node] > 0 && hops[e.Peer] == hops[node]-1 {
-			ports = append(ports, fabric.Port(port))
+// access returns the link end of a host. It returns false if its link is down or absent.
+func (t *Table) access(host int) (topology.End, bool) {
+	if ends := t.ends[host]; len(ends) > 0 && ends[0].Peer != host {
+		return ends[0], true
+	}
+	return topology.End{}, false
+}
+
+// search fills in the routes between switches: a breadth-first search from each switch
+// with hosts, over the links between switches alone.
+func (t *Table) search(switches, below []int) {
+	inner := make([][]int32, len(t.ends)) // ports of a switch that lead to other switches
+	for _, i := range switches {
+		for port, e := range t.ends[i] {
+			if e.Peer != i && t.nodes[e.Peer].sets != nil {
+				inner[i] = append(inner[i], int32(port))
+			}
 		}
 	}
-	return ports
+	hops, queue, ports := make([]int32, len(t.ends)), make([]int, 0, len(switches)), []fabric.Port(nil)
+	for column, root := range below {
+		for _, i := range switches {
+			hops[i] = -1
+		}
+		hops[root], queue = 0, append(queue[:0], root)
+		for next := 0; next < len(queue); next++ {
+			at := queue[next]
+			ports = ports[:0]
+			for _, port := range inner[at] {
+				switch peer := t.ends[at][port].Peer; {
+				case hops[peer] < 0:
+					hops[peer], queue = hops[at]+1, append(queue, peer)
+				case hops[peer] < hops[at]:
+					ports = append(ports, fabric.Port(port))
+				}
+			}
+			t.nodes[at].by[column] = t.nodes[at].set(ports)
+		}
+	}
+}
+
+// set returns the index of a set of ports. It adds the set if it is new.
+func (n *nextHops) set(ports []fabric.Port) int32 {
+	for i, set := range n.sets {
+		if slices.Equal(set, ports) {
+			return int32(i)
+		}
+	}
+	n.sets = append(n.sets, slices.Clone(ports))
+	return int32(len(n.sets) - 1)
+}
+
+// Ports returns the ports of a node on shortest paths to a host; both are indices of
+// nodes. A host has no ports to itself. The caller must not change the list.
+func (t *Table) Ports(node, host int) []fabric.Port {
+	last, ok := t.access(host)
+	switch n := &t.nodes[node]; {
+	case node == host || !ok:
+		return nil
+	case last.Peer == node:
+		return []fabric.Port{last.PeerPort}
+	case n.sets == nil: // another host
+		if first, ok := t.access(node); ok && len(t.Ports(first.Peer, host)) > 0 && t.nodes[first.Peer].sets != nil {
+			return hostPorts
+		}
+		return nil
+	case t.columns[last.Peer] < 0: // it hangs below another host
+		return nil
+	default:
+		return n.sets[n.by[t.columns[last.Peer]]]
+	}
+}
+
+// hostPorts are the ports of a host to all others.
+var hostPorts = []fabric.Port{0}
+
+// By returns the ports of a node to all hosts, by Node.Host.
+func (t *Table) By(node int) [][]fabric.Port {
+	list := make([][]fabric.Port, len(t.hosts))
+	for i, host := range t.hosts {
+		list[i] = t.Ports(node, host)
+	}
+	return list
 }
 
 // Hops returns the distance of each node from target in links, -1 if there is no

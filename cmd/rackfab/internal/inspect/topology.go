@@ -73,11 +73,9 @@ func showTopology(w io.Writer, s *topology.Scenario) error {
 		links.Row(s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt)
 	}
 	rows := table.New(1, "at", "to", "next hop")
-	for i, byHost := range routes.All(s) {
-		if s.Nodes[i].Kind != topology.Switch {
-			continue
-		}
-		for host, ports := range byHost {
+	paths := routes.New(s, ends)
+	for i := range s.NodesOf(topology.Switch) {
+		for host, ports := range paths.By(i) {
 			rows.Row(s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports))
 		}
 	}
