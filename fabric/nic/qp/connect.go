@@ -10,7 +10,7 @@ import (
 // The responder is nil at the initiator.
 func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *Receiver, p *Responder, err error) {
 	base := connection{
-		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), unit: -1,
+		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), pool: &e.responses,
 		cutter: e.cutter(cfg.Payload),
 	}
 	flow := fabric.Flow{ID: cfg.ID, From: cfg.From, To: cfg.To, Source: cfg.Source, DSCP: e.Classes[base.class].DSCP, Baseline: cfg.Baseline}
@@ -18,6 +18,7 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *
 	back.From, back.To = flow.To, flow.From
 	e.index.Add(cfg.ID, base.place)
 	if cfg.From == e.Host {
+		base.pool = &e.requests
 		base.flow = e.queues.AddFlow(base.class, uint64(cfg.ID))
 		c := newInitiator(base)
 		e.ends, e.initiators = append(e.ends, c), append(e.initiators, c)

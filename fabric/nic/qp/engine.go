@@ -1,12 +1,13 @@
 package qp
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
-	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -25,8 +26,9 @@ type Engine struct {
 	ends       []end
 	initiators []*initiator
 	queues     work.Queues
-	units      []mcu
-	pools      [2]pool
+	units      []end         // by unit: the end that it serves, nil for none
+	requests   pool          // units of initiators
+	responses  pool          // units of targets
 	timers     agenda.Agenda // by initiator: its retry timer
 	memory     memory
 	sampled    shaperSample
@@ -38,7 +40,8 @@ type Engine struct {
 type end interface {
 	// core returns the state common to both ends.
 	core() *connection
-	// offer offers the next packet to the shaper. It reports whether the end is idle.
+	// offer offers the next packet to the arbiter. A unit serves the end. offer reports whether
+	// the end is idle.
 	offer() (idle bool)
 	// head returns the trace ID of the command whose request is next, 0 for a target.
 	head() uint64
@@ -57,19 +60,16 @@ type connection struct {
 	class   int    // index of its ShapingClass
 	flow    int32  // of an initiator, in Engine.queues and Engine.initiators
 	sender  Sender // of requests or responses
-	unit    int    // unit that serves it; -1 for none
-	waiting bool
 	cutter  work.Cutter
+	pool    *pool // whose units serve it
+	service service
+	unit    int // that serves it
 }
 
 func (c *connection) core() *connection { return c }
 
-// Offer renews the offer of the end, if a unit serves it.
-func (c *connection) Offer() {
-	if c.unit >= 0 {
-		c.engine.offer(c.place)
-	}
-}
+// Offer renews the offer of the end.
+func (c *connection) Offer() { c.engine.offer(c.place) }
 
 // NewEngine returns an engine without connections. tree configures its shaper.
 func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
@@ -77,10 +77,11 @@ func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
 		Device:       d,
 		EngineConfig: cfg,
 		queues:       work.NewQueues(cfg.sizes()),
-		units:        newUnits(cfg.Units, cfg.ResponseUnits),
+		units:        make([]end, cfg.Units+cfg.ResponseUnits),
+		requests:     pool{first: 0, end: cfg.Units},
+		responses:    pool{first: cfg.Units, end: cfg.Units + cfg.ResponseUnits},
 		timers:       agenda.New(0),
 	}
-	e.pools = newPools(e)
 	d.Arbiter.Serve(tree)
 	e.sampled.out, e.sampled.in = e.Arbiter.Tokens(0)
 	return e
@@ -91,47 +92,11 @@ func (e *Engine) Ready() bool { return len(e.units) > 0 }
 
 // ClassIndex returns the index of a shaping class, or -1 if there is none.
 func (e *EngineConfig) ClassIndex(class fabric.Priority) int {
-	for i := range e.Classes {
-		if e.Classes[i].Class == class {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(e.Classes, func(c ShapingClass) bool { return c.Class == class })
 }
 
 // shaperSample is the state of the shaper at the latest sample.
 type shaperSample struct {
 	out, in unit.Bytes // tokens
 	stall   shaper.Stall
-}
-
-// mcu is one unit: the index of the end that it serves, -1 for none.
-type mcu struct {
-	end int
-}
-
-func newUnits(initiator, response int) []mcu {
-	units := make([]mcu, initiator+response)
-	for i := range units {
-		units[i].end = -1
-	}
-	return units
-}
-
-// pool is the units of one kind, and the queue of ends that wait for one.
-type pool struct {
-	first, end int // units first to end-1
-	waiting    ring.Ring[int32]
-}
-
-const (
-	requestPool = iota
-	responsePool
-)
-
-func newPools(e *Engine) [2]pool {
-	return [2]pool{
-		requestPool:  {first: 0, end: e.Units},
-		responsePool: {first: e.Units, end: e.Units + e.ResponseUnits},
-	}
 }

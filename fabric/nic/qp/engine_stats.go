@@ -47,9 +47,9 @@ func (e *Engine) Stats(now unit.Time) EngineStats {
 	s.OpenResponses = e.Arbiter.Open()
 	for u := range e.units {
 		one := UnitStats{Flow: fabric.NoFlow, Skips: e.Arbiter.Skips(u)}
-		if k := e.units[u].end; k >= 0 {
-			one.Flow = e.connection(k).ID
-			if c, ok := e.ends[k].(*initiator); ok {
+		if k := e.units[u]; k != nil {
+			one.Flow = k.core().ID
+			if c, ok := k.(*initiator); ok {
 				one.OrdPktActive = c.active
 			}
 		}

@@ -201,12 +201,10 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	return unit.Never
 }
 
-// offer offers the next request to the shaper. It reports whether the initiator is idle: no commands are queued and no requests outstanding.
+// offer offers the next request to the arbiter. It reports whether the initiator is idle: no
+// commands are queued and no requests outstanding.
 func (c *initiator) offer() (idle bool) {
 	e := c.engine
-	if c.unit < 0 {
-		return false
-	}
 	verb, part, ok := c.nextPart()
 	if ok && !c.windowAdmits(verb, part) {
 		e.Arbiter.Withdraw(c.unit)

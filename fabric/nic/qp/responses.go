@@ -140,12 +140,9 @@ func (t *responses) head() uint64 { return 0 }
 // release frees nothing.
 func (t *responses) release() {}
 
-// offer offers the next response packet to the shaper. It reports whether no responses are
+// offer offers the next response packet to the arbiter. It reports whether no responses are
 // left.
 func (t *responses) offer() (idle bool) {
-	if t.unit < 0 {
-		return false
-	}
 	if t.jobs.Len() == 0 {
 		return true
 	}

@@ -3,6 +3,7 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -10,67 +11,77 @@ import (
 // that is one flow queue or one queue of responses, until that is empty. Then it serves
 // the next end that waits for a unit.
 
+// pool is the units of one kind, and the queue of ends that wait for one.
+type pool struct {
+	first, end int // units first to end-1
+	waiting    ring.Ring[end]
+}
+
+// service is what an end has of a unit.
+type service uint8
+
+const (
+	unserved service = iota // it has nothing to send
+	queued                  // it waits for a unit
+	served                  // a unit serves it
+)
+
 // connection returns the connection of end k.
 func (e *Engine) connection(k int) *connection { return e.ends[k].core() }
 
-func (e *Engine) poolOf(k int) *pool {
-	if e.connection(k).From == e.Host {
-		return &e.pools[requestPool]
-	}
-	return &e.pools[responsePool]
-}
-
-// assignUnit assigns a unit to end k, or queues k until one is free.
+// assignUnit assigns a unit to end k, or queues the end until a unit is free.
 func (e *Engine) assignUnit(k int) {
-	c, p := e.connection(k), e.poolOf(k)
-	if c.unit >= 0 || c.waiting {
+	c := e.connection(k)
+	if c.service != unserved {
 		return
 	}
-	for u := p.first; u < p.end; u++ {
-		if e.units[u].end < 0 {
-			e.units[u].end, c.unit = k, u
+	for u := c.pool.first; u < c.pool.end; u++ {
+		if e.units[u] == nil {
+			e.serve(u, e.ends[k])
 			return
 		}
 	}
-	c.waiting = true
-	p.waiting.Push(int32(k))
+	c.service = queued
+	c.pool.waiting.Push(e.ends[k])
 }
 
-// withdrawUnit takes the unit from end k and assigns it to the next waiting end. It returns the
-// index of that end, or -1 if none waits.
-func (e *Engine) withdrawUnit(k int) int {
-	c, p := e.connection(k), e.poolOf(k)
-	u := c.unit
-	if u < 0 {
-		return -1
+// serve assigns unit u to an end.
+func (e *Engine) serve(u int, k end) {
+	c := k.core()
+	c.service, c.unit, e.units[u] = served, u, k
+}
+
+// passOn takes the unit from an idle end and assigns it to the next end that waits, which it
+// returns. If none waits, it returns the idle end, which no unit serves any more.
+func (e *Engine) passOn(idle end) end {
+	idle.release()
+	c := idle.core()
+	c.service, e.units[c.unit] = unserved, nil
+	e.Arbiter.Withdraw(c.unit)
+	if c.pool.waiting.Len() == 0 {
+		return idle
 	}
-	c.unit, e.units[u].end = -1, -1
-	e.Arbiter.Withdraw(u)
-	if p.waiting.Len() == 0 {
-		return -1
-	}
-	next := int(p.waiting.Pop())
-	e.connection(next).waiting = false
-	e.units[u].end, e.connection(next).unit = next, u
+	next := c.pool.waiting.Pop()
+	e.serve(c.unit, next)
 	return next
 }
 
-// offer offers the next packet of end k to the shaper. If k has nothing left to send, it
-// frees the unit and goes on with the next waiting end.
-func (e *Engine) offer(k int) {
-	for k >= 0 && e.ends[k].offer() {
-		e.ends[k].release()
-		k = e.withdrawUnit(k)
+// offer offers the next packet of an end to the arbiter, if a unit serves the end. If it has
+// nothing left to send, the unit goes on with the next waiting end.
+func (e *Engine) offer(place int) {
+	k := e.ends[place]
+	for k.core().service == served && k.offer() {
+		k = e.passOn(k)
 	}
 }
 
 // send writes the next packet of the end that unit u serves into f. It returns the packet's
 // length, and the arrival of the packet that it answers, Never if it answers none.
 func (e *Engine) send(now unit.Time, u int, f *frame.Frame, out *fabric.Out) (length unit.Bytes, in unit.Time) {
-	k := e.units[u].end
-	in = e.ends[k].send(now, f, out)
+	k := e.units[u]
+	in = k.send(now, f, out)
 	length = f.Len()
-	e.connection(k).sender.Sent(now, length, 0, out) // this also offers the next packet
+	k.core().sender.Sent(now, length, 0, out) // this also offers the next packet
 	return length, in
 }
 
@@ -78,7 +89,7 @@ func (e *Engine) send(now unit.Time, u int, f *frame.Frame, out *fabric.Out) (le
 func (e *Engine) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	for u, p := range e.Arbiter.PassedOver() {
 		_, tokens := e.Arbiter.Tokens(now)
-		k := e.ends[e.units[u].end]
+		k := e.units[u]
 		c := k.core()
 		out.Note(fabric.Note{
 			Event: fabric.NewTokensShort(kind, p.In, tokens), At: now, Flow: c.ID, Priority: c.Class,
