@@ -52,8 +52,8 @@ func DefaultEngine() EngineSettings {
 	return EngineSettings{
 		XON:    3072, // the same as at a switch
 		Quanta: 65535,
-		// Without translation. The page is the smallest one of x86-64 and Arm; a miss takes
-		// about as long as one of the IO-TLB in pcie-bench (Neugebauer et al., SIGCOMM'18).
+		// Without translation. The page is the smallest one of x86-64 and Arm. The duration of a
+		// miss is a choice: a page walk of a few accesses to the memory of the host.
 		Translation: rx.TranslationConfig{Page: 4096, Miss: 330 * unit.Nanosecond},
 
 		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,

@@ -110,7 +110,7 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			commands.Row(k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()))
 		}
 	}
-	if err := table.WriteAll(w, ports, counters.queues, counters.nics, flows, commands); err != nil {
+	if err := table.WriteAll(w, slices.Concat([]*table.Table{ports}, counters.all(), []*table.Table{flows, commands})...); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(w, telemetryText(s.GetNodes()), BusText(s.GetNodes()))

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,8 +35,19 @@ var nicColumns = []string{
 	"local_ack_timeout_err",
 }
 
+// partColumns are the columns of the NICs that have a part of their own: address translation,
+// RTT probes, a receiver of datagrams.
+var partColumns = [][]string{
+	{"atu_cache_hits", "atu_cache_misses"},
+	{"tx_probes", "rx_probes", "tx_probe_responses", "rx_probe_responses"},
+	{"rx_datagrams", "rx_datagrams_missing"},
+}
+
 // counterTables are the tables of traffic classes and NICs.
-type counterTables struct{ queues, nics *table.Table }
+type counterTables struct {
+	queues, nics *table.Table
+	parts        []*table.Table // in the order of partColumns
+}
 
 func newCounterTables() counterTables {
 	columns := []string{"node", "peer", "class"}
@@ -43,11 +55,25 @@ func newCounterTables() counterTables {
 		columns = append(columns, c.name)
 	}
 	columns = append(columns, "first_ce", "first_pause_sent", "first_pause_received")
-	return counterTables{queues: table.New(3, columns...), nics: table.New(1, append([]string{"nic"}, nicColumns...)...)}
+	t := counterTables{queues: table.New(3, columns...), nics: nicTable(nicColumns)}
+	for _, p := range partColumns {
+		t.parts = append(t.parts, nicTable(p))
+	}
+	return t
 }
 
-// add appends the rows of a node: one per traffic class with any activity, and one for
-// a NIC.
+// nicTable returns a table of counters with a row per NIC.
+func nicTable(counters []string) *table.Table {
+	return table.New(1, slices.Concat([]string{"nic"}, counters)...)
+}
+
+// all returns the tables in the order in which they are printed.
+func (t *counterTables) all() []*table.Table {
+	return slices.Concat([]*table.Table{t.queues, t.nics}, t.parts)
+}
+
+// add appends the rows of a node: one per traffic class with any activity, and those of a
+// NIC.
 func (t *counterTables) add(n *rackfabv1.NodeStats) {
 	for _, p := range n.GetPorts() {
 		for class := range fabric.Priorities {
@@ -58,12 +84,23 @@ func (t *counterTables) add(n *rackfabv1.NodeStats) {
 		}
 	}
 	if _, ok := n.GetCounters()["tx_packets_phy"]; ok || n.GetCounters()["rx_packets_phy"] > 0 {
-		cells := []string{n.GetNode()}
-		for _, name := range nicColumns {
-			cells = append(cells, strconv.FormatUint(n.GetCounters()[name], 10))
-		}
-		t.nics.Strings(cells...)
+		t.nics.Strings(nicCells(n, nicColumns)...)
 	}
+	for i, columns := range partColumns {
+		counted := func(name string) bool { _, ok := n.GetCounters()[name]; return ok }
+		if slices.ContainsFunc(columns, counted) { // a folder has no counters that are 0
+			t.parts[i].Strings(nicCells(n, columns)...)
+		}
+	}
+}
+
+// nicCells returns the cells of a NIC in a table of counters.
+func nicCells(n *rackfabv1.NodeStats, counters []string) []string {
+	cells := []string{n.GetNode()}
+	for _, name := range counters {
+		cells = append(cells, strconv.FormatUint(n.GetCounters()[name], 10))
+	}
+	return cells
 }
 
 // classOf returns the statistics of a traffic class of a port, or nil if it had no

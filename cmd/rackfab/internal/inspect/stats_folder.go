@@ -87,7 +87,7 @@ func folderTables(w io.Writer, runs []*measure.Run) error {
 		if _, err := fmt.Fprintf(w, "%s at %s\n", run.Scheme, run.FabricTime); err != nil {
 			return err
 		}
-		if err := table.WriteAll(w, tables.queues, tables.nics, commands); err != nil {
+		if err := table.WriteAll(w, append(tables.all(), commands)...); err != nil {
 			return err
 		}
 	}

@@ -42,3 +42,25 @@ func TestStatsTables(t *testing.T) {
 		t.Errorf("without flows:\n%s", some)
 	}
 }
+
+// Counters of a part that only some NICs have are in a table of these NICs.
+func TestStatsOfNICsWithTheirOwnParts(t *testing.T) {
+	nodes := []*rackfabv1.NodeStats{
+		{Node: "h0", Counters: map[string]uint64{"tx_packets_phy": 1, "atu_cache_misses": 7}},
+		{Node: "h1", Counters: map[string]uint64{"tx_packets_phy": 1, "rx_datagrams": 3, "rx_datagrams_missing": 2}},
+		{Node: "h2", Counters: map[string]uint64{"tx_packets_phy": 1}},
+	}
+	var out strings.Builder
+	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}); err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), "─", "")), " ")
+	for _, want := range []string{"nic atu_cache_hits atu_cache_misses h0 0 7 nic", "nic rx_datagrams rx_datagrams_missing h1 3 2"} {
+		if !strings.Contains(fields, want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if strings.Contains(fields, "tx_probes") {
+		t.Errorf("no NIC sends probes:\n%s", &out)
+	}
+}
