@@ -66,7 +66,7 @@ var rules = []rule{
 	{"proto", []string{"proto/..."}, nil, "an API on the wire outlives the code on both sides of it"},
 	{"identity", []string{"bus"}, none, "identities are files and names, the same for every process"},
 	{"services", []string{"services/health", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "services only connect packages, and call each other by gRPC alone"},
-	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
+	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/worker", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
 	{"services/collector", []string{"services/collector/...", "services/health", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector knows racks only from the OTLP telemetry of their nodes"},
 	{"services/collector/store", []string{"fabric/measure", "proto/..."}, nil, "the store writes and queries data; the collector receives it and serves the queries"},
 	{"report", []string{"report/...", "fabric/measure", "fabric/scenariofile", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be repeated anywhere"},

@@ -35,6 +35,7 @@ type Run struct {
 	CPU        float64   `json:"cpu_s"`
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
+	Processes  int       `json:"processes,omitempty"` // that ran the nodes, a group each; 0 in memory
 	EnvelopeFaults
 	// Drops counts the frames that switches and NICs dropped, and those lost with a
 	// link that was cut. LinkLost and LinkDamaged count the frames lost to the error

@@ -48,12 +48,12 @@ func (b *batch) progress(l *members) *rackfabv1.FabricProgress {
 
 // report sends the results of a finished run.
 func (b *batch) report(l *members) error {
-	for _, m := range l.all {
-		event := &rackfabv1.RunScenarioResponse_Node{Node: &rackfabv1.NodeReport{Node: m.name, Finished: m.result}}
+	for _, n := range l.nodes {
+		event := &rackfabv1.RunScenarioResponse_Node{Node: &rackfabv1.NodeReport{Node: n.name, Finished: n.result}}
 		if err := b.client.Send(&rackfabv1.RunScenarioResponse{Event: event}); err != nil {
 			return err
 		}
 	}
-	end := &rackfabv1.RunReport{Digest: l.digest(), Progress: b.progress(l)}
+	end := &rackfabv1.RunReport{Digest: l.digest(), Progress: b.progress(l), Processes: int32(len(l.all))}
 	return b.client.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Report{Report: end}})
 }

@@ -63,28 +63,35 @@ func (l *captures) end() {
 	}
 }
 
-// update returns the captures that a node records from the next grant on, nil if they
-// are those of the current grant.
-func (l *captures) update(node int) *rackfabv1.NodeCaptures {
+// update returns the captures that nodes record from the next grant on, nil if they are
+// those of the current grant.
+func (l *captures) update(nodes []*hosted) *rackfabv1.NodeCaptures {
 	if !l.changed {
 		return nil
 	}
 	list := &rackfabv1.NodeCaptures{}
 	for _, c := range l.active {
-		mine := &rackfabv1.NodeCapture{Id: c.id, FromPs: int64(c.from), Kinds: c.request.GetKinds()}
-		if c.to != unit.Never {
-			mine.ToPs = int64(c.to)
-		}
-		for _, p := range c.points {
-			if p.Node == node {
-				mine.Ports = append(mine.Ports, int32(p.Port))
+		for _, n := range nodes {
+			if mine := c.part(n); mine.Ports != nil {
+				list.Captures = append(list.Captures, mine)
 			}
-		}
-		if mine.Ports != nil {
-			list.Captures = append(list.Captures, mine)
 		}
 	}
 	return list
+}
+
+// part returns the part of the capture at a node.
+func (c *capturing) part(n *hosted) *rackfabv1.NodeCapture {
+	mine := &rackfabv1.NodeCapture{Id: c.id, Node: n.name, FromPs: int64(c.from), Kinds: c.request.GetKinds()}
+	if c.to != unit.Never {
+		mine.ToPs = int64(c.to)
+	}
+	for _, p := range c.points {
+		if p.Node == n.index {
+			mine.Ports = append(mine.Ports, int32(p.Port))
+		}
+	}
+	return mine
 }
 
 // record adds the packets that a node has recorded in the current grant.

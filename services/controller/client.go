@@ -65,6 +65,8 @@ type Report struct {
 	Digest   uint64
 	Progress *Progress    // at the end
 	Nodes    []NodeReport // in the order of the scenario
+	// Processes is the number of processes that ran the nodes.
+	Processes int
 }
 
 // NodeReport is the result of one node.
@@ -117,7 +119,7 @@ func (c *Client) Run(ctx context.Context, q *Request, progress func(*Progress)) 
 			}
 			out.Nodes = append(out.Nodes, NodeReport{event.Node.GetFinished(), result, noted[name]})
 		case *rackfabv1.RunScenarioResponse_Report:
-			out.Digest, out.Progress = event.Report.GetDigest(), event.Report.GetProgress()
+			out.Digest, out.Progress, out.Processes = event.Report.GetDigest(), event.Report.GetProgress(), int(event.Report.GetProcesses())
 			return out, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -32,15 +31,21 @@ func (i *impairments) set(nodes []string, impairment *rackfabv1.BusImpairment) {
 	}
 }
 
-// get returns the impairment of a node, never nil.
-func (i *impairments) get(node string) *rackfabv1.BusImpairment {
+// of returns the impairment of the process of some nodes: that of the first of them that
+// has one. It is never nil.
+func (i *impairments) of(nodes []*hosted) *rackfabv1.BusImpairment {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return cmp.Or(i.byNode[node], &rackfabv1.BusImpairment{})
+	for _, n := range nodes {
+		if impairment := i.byNode[n.name]; impairment != nil {
+			return impairment
+		}
+	}
+	return &rackfabv1.BusImpairment{}
 }
 
-// nodes returns the names of the impaired nodes, sorted.
-func (i *impairments) nodes() []string {
+// impaired returns the names of the impaired nodes, sorted.
+func (i *impairments) impaired() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Sorted(maps.Keys(i.byNode))

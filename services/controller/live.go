@@ -201,5 +201,5 @@ func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*
 			}
 		})
 	}
-	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.impairments.nodes()}, nil
+	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.impairments.impaired()}, nil
 }

@@ -42,10 +42,16 @@ func started(t *testing.T, o Options) *rig {
 	t.Helper()
 	r := newRigWith(t, o)
 	r.nodes(t, parse(t, []byte(looped)))
+	r.startRack(t)
+	return r
+}
+
+// startRack begins a live run.
+func (r *rig) startRack(t *testing.T) {
+	t.Helper()
 	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "live", Scenario: []byte(looped)}); err != nil {
 		t.Fatal(err)
 	}
-	return r
 }
 
 func (r *rig) step(t *testing.T, span unit.Time) *rackfabv1.RackStatus {

@@ -17,29 +17,38 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// members are the nodes of a run.
+// members are the processes of a run, and their nodes.
 type members struct {
-	all    []*member // in the order of the scenario
+	all    []*member // in the order of their first nodes
+	nodes  []*hosted // in the order of the scenario
 	events chan event
-	// ready, answered and left count the members that are ready, that have answered
-	// the current grant and that have left the finished run.
+	// ready and left count the members that are ready and that have left the finished
+	// run, answered the nodes that have answered the current grant.
 	ready, answered, left int
 }
 
-// member is a node in a run. Before its first event, receive sets conn and stream and
+// member is a process in a run. Before its first event, receive sets conn and stream and
 // sends the config; after it, only the run sends on the stream.
 type member struct {
 	name, address string
-	kind          topology.NodeKind
+	nodes         []*hosted // in the order of the scenario
 	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
-	silent        int   // ticks since the node's last message
+	silent        int   // ticks since the process's last message
 	failure       error // of the member that fails first
+	progress      *rackfabv1.RunProgress
+}
+
+// hosted is a node of a member.
+type hosted struct {
+	*member
+	name  string
+	index int // in the scenario
+	kind  topology.NodeKind
 
 	answered bool // to the current grant
 	digest   uint64
-	progress *rackfabv1.RunProgress
 	stats    *rackfabv1.NodeStats   // in a live run
 	result   *rackfabv1.RunFinished // in a batch run
 }
@@ -48,67 +57,107 @@ type member struct {
 type event struct {
 	*member
 	message *rackfabv1.RunResponse
-	err     error // io.EOF if the node ended the stream without an error
+	err     error // io.EOF if the process ended the stream without an error
 }
 
 func newMembers(s *topology.Scenario, announced []discovery.Hello) members {
 	list := members{events: make(chan event)}
+	type process struct{ name, address string }
+	by := map[process]*member{}
 	for i, h := range announced {
-		list.all = append(list.all, &member{name: h.Name, address: h.Address, kind: s.Nodes[i].Kind})
+		p := process{h.Process, h.Address}
+		m := by[p]
+		if m == nil {
+			m = &member{name: h.Process, address: h.Address}
+			by[p], list.all = m, append(list.all, m)
+		}
+		n := &hosted{member: m, name: h.Name, index: i, kind: s.Nodes[i].Kind}
+		m.nodes, list.nodes = append(m.nodes, n), append(list.nodes, n)
 	}
 	return list
 }
 
-// names returns the names of the members.
-func (l *members) names() (names []string) {
+// groups returns the groups of several nodes, for the config.
+func (l *members) groups() (groups []*rackfabv1.NodeGroup) {
 	for _, m := range l.all {
-		names = append(names, m.name)
+		if len(m.nodes) == 1 && m.nodes[0].name == m.name {
+			continue
+		}
+		g := &rackfabv1.NodeGroup{Name: m.name}
+		for _, n := range m.nodes {
+			g.Nodes = append(g.Nodes, n.name)
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// names returns the names of the nodes.
+func (l *members) names() (names []string) {
+	for _, n := range l.nodes {
+		names = append(names, n.name)
 	}
 	return names
+}
+
+// finished reports whether all nodes of the member have answered the current grant.
+func (m *member) finished() bool {
+	return !slices.ContainsFunc(m.nodes, func(n *hosted) bool { return !n.answered })
+}
+
+// node returns a node of the member by its name, nil if it has none of that name. "" is
+// the name of the only node.
+func (m *member) node(name string) *hosted {
+	for _, n := range m.nodes {
+		if n.name == name || name == "" && len(m.nodes) == 1 {
+			return n
+		}
+	}
+	return nil
 }
 
 // allReady reports whether all members are ready.
 func (l *members) allReady() bool { return l.ready == len(l.all) }
 
-// notReady returns the names of the members that are not ready.
+// notReady returns the names of the nodes that are not ready.
 func (l *members) notReady() string {
 	var names []string
-	for _, m := range l.all {
-		if !m.ready {
-			names = append(names, m.name)
+	for _, n := range l.nodes {
+		if !n.ready {
+			names = append(names, n.name)
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-// grant begins a grant, which no member has answered.
+// grant begins a grant, which no node has answered.
 func (l *members) grant() {
 	l.answered = 0
-	for _, m := range l.all {
-		m.answered = false
+	for _, n := range l.nodes {
+		n.answered = false
 	}
 }
 
-// answer records the answer of a member to the current grant, and reports whether it
-// is the last one.
-func (l *members) answer(m *member, digest uint64, p *rackfabv1.RunProgress) (last bool) {
-	m.answered, m.digest, m.progress = true, digest, p
+// answer records the answer of a node to the current grant, and reports whether it is the
+// last one.
+func (l *members) answer(n *hosted, digest uint64, p *rackfabv1.RunProgress) (last bool) {
+	n.answered, n.digest, n.progress = true, digest, p
 	l.answered++
-	return l.answered == len(l.all)
+	return l.answered == len(l.nodes)
 }
 
-// digest returns the digest of the rack: of its members' digests in the order of their
+// digest returns the digest of the rack: of its nodes' digests in the order of their
 // names.
 func (l *members) digest() uint64 {
-	sorted := slices.SortedFunc(slices.Values(l.all), func(a, b *member) int { return strings.Compare(a.name, b.name) })
+	sorted := slices.SortedFunc(slices.Values(l.nodes), func(a, b *hosted) int { return strings.Compare(a.name, b.name) })
 	digests := make([]uint64, len(sorted))
-	for i, m := range sorted {
-		digests[i] = m.digest
+	for i, n := range sorted {
+		digests[i] = n.digest
 	}
 	return node.Combine(digests)
 }
 
-// receive opens the node's stream, sends the config and forwards all messages as
+// receive opens the process's stream, sends the config and forwards all messages as
 // events until ctx ends. The last event is the error that ends the stream.
 func (m *member) receive(ctx context.Context, o *Options, config *rackfabv1.RunConfig, events chan<- event) {
 	deliver := func(message *rackfabv1.RunResponse, err error) {
@@ -150,12 +199,12 @@ func (m *member) send(step *rackfabv1.RunRequest) error {
 	return nil
 }
 
-// settings returns the current settings of the node, from its own service.
-func (m *member) settings(ctx context.Context) (*rackfabv1.NodeSettings, error) {
-	if m.kind == topology.NIC {
-		out, err := rackfabv1.NewNicServiceClient(m.conn).GetSettings(ctx, &rackfabv1.NicServiceGetSettingsRequest{})
+// settings returns the current settings of the node, from its process.
+func (n *hosted) settings(ctx context.Context) (*rackfabv1.NodeSettings, error) {
+	if n.kind == topology.NIC {
+		out, err := rackfabv1.NewNicServiceClient(n.conn).GetSettings(ctx, &rackfabv1.NicServiceGetSettingsRequest{Node: n.name})
 		return out.GetSettings(), err
 	}
-	out, err := rackfabv1.NewSwitchServiceClient(m.conn).GetSettings(ctx, &rackfabv1.SwitchServiceGetSettingsRequest{})
+	out, err := rackfabv1.NewSwitchServiceClient(n.conn).GetSettings(ctx, &rackfabv1.SwitchServiceGetSettingsRequest{Node: n.name})
 	return out.GetSettings(), err
 }

@@ -21,8 +21,8 @@ func (r *run) status() *rackfabv1.RackStatus {
 	out := &rackfabv1.RackStatus{
 		Scenario: r.scenario.Name, Scheme: r.scenario.SchemeText(r.clock.reached), State: r.state(),
 		AtPs: int64(r.clock.reached), GrantedPs: int64(r.clock.granted), PacePsPerSecond: int64(r.clock.pace),
-		Changes: int32(len(r.scenario.Changes)), Nodes: int32(len(r.members.all)),
-		ImpairedNodes: r.service.impairments.nodes(),
+		Changes: int32(len(r.scenario.Changes)), Nodes: int32(len(r.members.nodes)),
+		ImpairedNodes: r.service.impairments.impaired(),
 		FrameHops:     r.latest.GetStatus().GetFrameHops(), Digest: r.latest.GetStatus().GetDigest(),
 	}
 	if r.failed != nil {
@@ -48,7 +48,7 @@ func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rack
 	list := &rackfabv1.ListNodesResponse{}
 	for _, h := range s.directory.Nodes() {
 		list.Nodes = append(list.Nodes, &rackfabv1.NodeInfo{
-			Name: h.Name, Kind: cabling.Kind(h.Kind), Address: h.Address, Pid: int64(h.PID),
+			Name: h.Name, Kind: cabling.Kind(h.Kind), Address: h.Address, Pid: int64(h.PID), Process: h.Process,
 		})
 	}
 	return list, nil
@@ -72,12 +72,12 @@ func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*ra
 
 // GetSettings returns the current settings of nodes.
 func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
-	var selected []*member
+	var selected []*hosted
 	err := s.call(func(r *run) error {
 		names, err := selectNames(q.GetNodes(), r.members.names())
-		for _, m := range r.members.all {
-			if slices.Contains(names, m.name) {
-				selected = append(selected, m)
+		for _, n := range r.members.nodes {
+			if slices.Contains(names, n.name) {
+				selected = append(selected, n)
 			}
 		}
 		return err
@@ -86,10 +86,10 @@ func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsReque
 		return nil, err
 	}
 	out := &rackfabv1.GetSettingsResponse{}
-	for _, m := range selected {
-		settings, err := m.settings(ctx)
+	for _, n := range selected {
+		settings, err := n.settings(ctx)
 		if err != nil {
-			return nil, status.Errorf(status.Code(err), "node %s: %s", m.name, status.Convert(err).Message())
+			return nil, status.Errorf(status.Code(err), "node %s: %s", n.name, status.Convert(err).Message())
 		}
 		out.Nodes = append(out.Nodes, settings)
 	}

@@ -87,14 +87,20 @@ func background(t *testing.T, main func(context.Context, io.Writer) error) (read
 	return ready
 }
 
-// nodes starts real nodes for a scenario.
+// nodes starts real nodes for a scenario, each in a process of its own.
 func (r *rig) nodes(t *testing.T, s *topology.Scenario) {
 	t.Helper()
 	for _, n := range s.Nodes {
-		background(t, func(ctx context.Context, w io.Writer) error {
-			return nodeservice.Serve(ctx, r.bus.Dial(), n.Kind, nodeservice.Options{Name: n.Name, Rack: rackName, Ready: w})
-		})
+		r.process(t, n)
 	}
+}
+
+// process starts a process of real nodes, with the name of the first.
+func (r *rig) process(t *testing.T, nodes ...topology.Node) {
+	t.Helper()
+	background(t, func(ctx context.Context, w io.Writer) error {
+		return nodeservice.Serve(ctx, r.bus.Dial(), nodeservice.Options{Name: nodes[0].Name, Nodes: nodes, Rack: rackName, Ready: w})
+	})
 }
 
 // fake is a node whose behaviour a test defines.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -121,7 +120,7 @@ func (r *run) handle(e event) error {
 			r.start()
 		}
 	case *rackfabv1.RunResponse_Progress:
-		if !e.answered {
+		if !e.finished() {
 			e.progress = m.Progress
 		}
 	case *rackfabv1.RunResponse_Notes:
@@ -129,15 +128,31 @@ func (r *run) handle(e event) error {
 			return r.batch.client.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Notes{Notes: m.Notes}})
 		}
 	case *rackfabv1.RunResponse_Captured:
-		r.captures.record(slices.Index(r.members.all, e.member), m.Captured)
+		if n := r.node(e.member, m.Captured.GetNode()); n != nil {
+			r.captures.record(n.index, m.Captured)
+		}
 	case *rackfabv1.RunResponse_Reached:
-		e.stats = m.Reached.GetStats()
-		r.answer(e.member, m.Reached.GetDigest(), m.Reached.GetProgress())
+		if n := r.node(e.member, m.Reached.GetStats().GetNode()); n != nil {
+			n.stats = m.Reached.GetStats()
+			r.answer(n, m.Reached.GetDigest(), m.Reached.GetProgress())
+		}
 	case *rackfabv1.RunResponse_Finished:
-		e.result = m.Finished
-		r.answer(e.member, m.Finished.GetDigest(), m.Finished.GetProgress())
+		if n := r.node(e.member, m.Finished.GetNode()); n != nil {
+			n.result = m.Finished
+			r.answer(n, m.Finished.GetDigest(), m.Finished.GetProgress())
+		}
 	}
 	return nil
+}
+
+// node returns the node that a message of a member concerns. A member that does not have
+// it fails, and node returns nil.
+func (r *run) node(m *member, name string) *hosted {
+	n := m.node(name)
+	if n == nil {
+		r.fail(m, fmt.Errorf("sent a message about %q, which is not its node", name))
+	}
+	return n
 }
 
 // streamEnded handles the end of a member's stream: expected after stop, a failure
@@ -156,7 +171,7 @@ func (r *run) streamEnded(e event) {
 // start starts all members. In a batch run, that is the grant of the run's end.
 func (r *run) start() {
 	r.limit.Stop()
-	if len(r.service.impairments.nodes()) > 0 {
+	if len(r.service.impairments.impaired()) > 0 {
 		r.sendImpairments()
 	}
 	if r.batch != nil {
@@ -180,21 +195,21 @@ func (r *run) advance(now time.Time) time.Duration {
 	r.clock.grant(to, now)
 	r.members.grant()
 	r.service.runs.Grant()
-	for i, m := range r.members.all {
-		grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: r.unsent, Captures: r.captures.update(i)}
+	for _, m := range r.members.all {
+		grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: r.unsent, Captures: r.captures.update(m.nodes)}
 		r.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{Grant: grant}})
 	}
 	r.unsent, r.captures.changed = nil, false
 	return 0
 }
 
-// answer records a member's answer to the current grant. With the last answer, the
-// rack has reached the end of the grant.
-func (r *run) answer(m *member, digest uint64, p *rackfabv1.RunProgress) {
-	if m.answered {
-		r.fail(m, errors.New("answered a grant twice"))
+// answer records a node's answer to the current grant. With the last answer, the rack has
+// reached the end of the grant.
+func (r *run) answer(n *hosted, digest uint64, p *rackfabv1.RunProgress) {
+	if n.answered {
+		r.fail(n.member, errors.New("answered a grant twice"))
 	}
-	if !r.members.answer(m, digest, p) || r.failed != nil {
+	if !r.members.answer(n, digest, p) || r.failed != nil {
 		return
 	}
 	r.clock.arrive(time.Now())
@@ -258,20 +273,22 @@ func (r *run) tick() error {
 	return nil
 }
 
-// sendImpairments sends each node its impairment.
+// sendImpairments sends each process its impairment.
 func (r *run) sendImpairments() {
 	for _, m := range r.members.all {
-		r.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: r.service.impairments.get(m.name)}})
+		r.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: r.service.impairments.of(m.nodes)}})
 	}
 }
 
 // sumUp updates the latest statistics from the members' answers to a grant.
 func (r *run) sumUp() {
 	sum := &rackfabv1.RackStatus{Digest: r.members.digest()}
-	stats := make([]*rackfabv1.NodeStats, len(r.members.all))
-	for i, m := range r.members.all {
+	for _, m := range r.members.all {
 		sum.FrameHops += m.progress.GetFrameHops()
-		stats[i] = m.stats
+	}
+	stats := make([]*rackfabv1.NodeStats, len(r.members.nodes))
+	for i, n := range r.members.nodes {
+		stats[i] = n.stats
 	}
 	r.latest = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
 }

@@ -64,9 +64,10 @@ func (s *service) newRun(ctx context.Context, scenario *topology.Scenario, confi
 	}
 	config.RunId = fmt.Sprintf("%s-%s-%d", s.options.Rack, config.GetRunId(), s.number)
 	s.number++
+	members := newMembers(scenario, announced)
+	config.Groups = members.groups()
 	return &run{
-		service: s, scenario: scenario, config: config,
-		members: newMembers(scenario, announced), clock: newClock(scenario.Duration),
+		service: s, scenario: scenario, config: config, members: members, clock: newClock(scenario.Duration),
 		calls: make(chan func()), ready: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }

@@ -1,5 +1,5 @@
-// Package launch starts and ends the processes of a rack on one machine, one
-// process per node, and connects to its controller. No process outlives the launcher,
+// Package launch starts and ends the processes of a rack on one machine, one process per
+// node or group of nodes, and connects to its controller. No process outlives the launcher,
 // however the launcher ends. It knows command lines and signals; it does not know
 // what the processes do.
 //
@@ -9,6 +9,7 @@
 //	controller --bus URL --rack NAME [--collector ADDRESS]
 //	nic        --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
+//	worker     --bus URL --rack NAME [--collector ADDRESS] --name NODE --nics NODES --switches NODES
 //	collector  --listen ADDRESS ...
 //
 // and --tls DIR if given. Each process writes one line of JSON to its standard output
@@ -36,7 +37,8 @@ import (
 
 // Options configure a rack.
 type Options struct {
-	Nodes []topology.Node // their names and kinds
+	// Groups are the names and kinds of the nodes, a process per group, see Groups.
+	Groups [][]topology.Node
 	// Bus is the URL of a NATS server, and Access the credentials of all processes
 	// there. "" starts a server of the rack's own, with a new key per process.
 	Bus    string
@@ -79,7 +81,7 @@ type Rack struct {
 	bus        *supervised // nil with an external bus
 	collector  *supervised // nil if the rack has no collector of its own
 	controller *process
-	nodes      map[string]*process
+	nodes      map[string]*process // by name: that of their first nodes
 
 	mu      sync.Mutex
 	closing bool
@@ -149,8 +151,8 @@ func (r *Rack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range r.o.Nodes {
-		if _, err := r.nodes[n.Name].await(ctx); err != nil {
+	for _, nodes := range r.o.Groups {
+		if _, err := r.nodes[nodes[0].Name].await(ctx); err != nil {
 			return err
 		}
 	}
@@ -164,7 +166,7 @@ func (r *Rack) start(ctx context.Context) error {
 // protocol repairs the losses. The rack fails only if the bus cannot be restarted.
 func (r *Rack) startBus(ctx context.Context) (err error) {
 	c := child{name: identity.Bus, env: busEnv()}
-	if r.keys, c.Users, err = newKeys(r.name, r.o.Nodes); err != nil {
+	if r.keys, c.Users, err = newKeys(r.name, r.o.Groups); err != nil {
 		return err
 	}
 	r.bus = &supervised{rack: r, child: c, lost: r.fail}
@@ -224,44 +226,47 @@ func (r *Rack) spawnAll() (err error) {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
-	for _, n := range r.o.Nodes {
-		p, err := r.spawn(child{name: n.Name, node: true, Secrets: r.secrets(n.Name)}, string(n.Kind), slices.Concat(args, []string{"--name", n.Name})...)
+	for _, nodes := range r.o.Groups {
+		name := nodes[0].Name
+		role, own := roleOf(nodes)
+		p, err := r.spawn(child{name: name, nodes: len(nodes), Secrets: r.secrets(name)}, role, slices.Concat(args, own)...)
 		if err != nil {
 			return err
 		}
-		r.nodes[n.Name] = p
+		r.nodes[name] = p
 		r.watchers.Go(func() { r.guard(p) })
 	}
 	return nil
 }
 
 // keys are the keys of the members of a rack on its own bus: of the controller under "",
-// of each node under its name. They exist only in the memory of the launcher and of the
+// of each process under the name of its first node. They exist only in the memory of the launcher and of the
 // process that each belongs to.
 type keys map[string]bus.Key
 
 // newKeys creates the keys of a rack, and returns the users that they belong to.
-func newKeys(rack string, nodes []topology.Node) (k keys, users []bus.User, err error) {
+func newKeys(rack string, groups [][]topology.Node) (k keys, users []bus.User, err error) {
 	k = keys{}
-	for _, n := range append([]topology.Node{{}}, nodes...) {
+	for _, nodes := range append([][]topology.Node{nil}, groups...) {
 		key, err := bus.NewKey()
 		if err != nil {
 			return nil, nil, err
 		}
-		var names []string
-		if n.Name != "" {
-			names = []string{n.Name}
+		names := []string{}
+		for _, n := range nodes {
+			names = append(names, n.Name)
 		}
 		user, err := bus.UserOf(rack, key, names...)
 		if err != nil {
 			return nil, nil, err
 		}
-		k[n.Name], users = key, append(users, user)
+		k[cmp.Or(append(names, "")...)], users = key, append(users, user)
 	}
 	return k, users, nil
 }
 
-// secrets returns the secrets of a node, or of the controller if node is "".
+// secrets returns the secrets of the process of a first node, or of the controller if node
+// is "".
 func (r *Rack) secrets(node string) Secrets {
 	access := r.o.Access
 	if r.keys != nil {

@@ -33,7 +33,7 @@ func parse(t *testing.T, text string) *topology.Scenario {
 // start starts the processes of the scenario from this test's binary.
 func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 	t.Helper()
-	o := Options{Nodes: parse(t, text).Nodes, Env: childEnv}
+	o := Options{Groups: single(parse(t, text)), Env: childEnv}
 	if log != nil {
 		o.Log = log
 	}
@@ -82,6 +82,24 @@ func digest(t *testing.T, text string) uint64 {
 	s := parse(t, text)
 	l.Run(s.Duration)
 	return combine(l)
+}
+
+// Groups of nodes in a process each have the digest of the lab, too.
+func TestRunInGroups(t *testing.T) {
+	for processes := 1; processes <= 2; processes++ {
+		r, err := Start(t.Context(), Options{Groups: Groups(parse(t, busy), processes), Env: childEnv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		report, err := r.Run(t.Context(), &controller.Request{RunId: "a", Scenario: []byte(busy), Quiet: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := digest(t, busy); report.Digest != want || report.Processes != processes || len(r.nodes) != processes {
+			t.Errorf("%d processes: digest %016x, want %016x from %d of %d processes", processes, report.Digest, want, report.Processes, len(r.nodes))
+		}
+	}
 }
 
 // The same processes can take part in several runs, each with the digest of the lab.
@@ -174,7 +192,7 @@ func TestCancelledRun(t *testing.T) {
 // process is left behind.
 func TestStartNamesBrokenNode(t *testing.T) {
 	env := append([]string{"LAUNCH_TEST_BROKEN=h1"}, childEnv...)
-	_, err := Start(t.Context(), Options{Nodes: parse(t, pair).Nodes, Env: env})
+	_, err := Start(t.Context(), Options{Groups: single(parse(t, pair)), Env: env})
 	var ended *ProcessError
 	if !errors.As(err, &ended) || ended.Name != "h1" || ended.State != "exit status 1" {
 		t.Fatalf("got %v", err)

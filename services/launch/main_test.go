@@ -16,10 +16,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/nic"
 	switchd "github.com/rackfab/rackfab/services/switch"
+	"github.com/rackfab/rackfab/services/worker"
 )
 
 // roleVariable makes the test binary a process of a rack, or a launcher.
@@ -45,6 +47,7 @@ func TestMain(m *testing.M) {
 func role(name string, args []string) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	bus, rack := flags.String("bus", "", ""), flags.String("rack", "", "")
+	nics, switches := flags.String("nics", "", ""), flags.String("switches", "", "")
 	self, listen := flags.String("name", "", ""), flags.String("listen", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -66,6 +69,8 @@ func role(name string, args []string) error {
 		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "switch":
 		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
+	case "worker":
+		return worker.Main(ctx, worker.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout}, *nics, *switches)
 	case "launcher":
 		return launcher(ctx)
 	case "wait":
@@ -85,7 +90,7 @@ func launcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := Start(ctx, Options{Nodes: s.Nodes})
+	r, err := Start(ctx, Options{Groups: single(s)})
 	if err != nil {
 		return err
 	}
@@ -102,6 +107,9 @@ func launcher(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
+
+// single returns a group per node.
+func single(s *topology.Scenario) [][]topology.Node { return Groups(s, len(s.Nodes)) }
 
 // all returns the processes of a running rack.
 func (r *Rack) all() []*process {

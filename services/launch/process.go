@@ -22,8 +22,8 @@ const stopLimit = exitLimit + time.Second
 
 // ProcessError describes the unexpected end of a process of the rack.
 type ProcessError struct {
-	Name  string // the node's name, or "bus" or "controller"
-	Node  bool   // whether it is a node
+	Name  string // the name of its first node, or "bus" or "controller"
+	Nodes int    // number of its nodes, 0 if it runs none
 	PID   int
 	State string   // "signal: killed", "exit status 1"
 	Tail  []string // the last lines of its log
@@ -32,10 +32,14 @@ type ProcessError struct {
 // Error names the process, says how it ended and shows the end of its log.
 func (e *ProcessError) Error() string {
 	var b strings.Builder
-	if e.Node {
+	if e.Nodes > 0 {
 		b.WriteString("node ")
 	}
-	fmt.Fprintf(&b, "%s (process %d): %s", e.Name, e.PID, e.State)
+	b.WriteString(e.Name)
+	if e.Nodes > 1 {
+		fmt.Fprintf(&b, " and %d others", e.Nodes-1)
+	}
+	fmt.Fprintf(&b, " (process %d): %s", e.PID, e.State)
 	for _, line := range e.Tail {
 		fmt.Fprintf(&b, "\n  %s| %s", e.Name, line)
 	}
@@ -45,7 +49,7 @@ func (e *ProcessError) Error() string {
 // process is a running child.
 type process struct {
 	name  string
-	node  bool
+	nodes int
 	cmd   *exec.Cmd
 	input io.Closer // closed to stop the child
 	tail  tail
@@ -55,9 +59,9 @@ type process struct {
 
 // child describes a process to start.
 type child struct {
-	name string
-	node bool     // whether it is a node
-	env  []string // in addition to the rack's
+	name  string
+	nodes int      // number of its nodes
+	env   []string // in addition to the rack's
 	Secrets
 }
 
@@ -69,7 +73,7 @@ func (r *Rack) spawn(c child, role string, args ...string) (*process, error) {
 	}
 	p := &process{
 		name:  c.name,
-		node:  c.node,
+		nodes: c.nodes,
 		cmd:   exec.Command(r.o.Path, args...),
 		ready: make(chan serve.Ready, 1),
 		done:  make(chan struct{}),
@@ -136,7 +140,7 @@ func (p *process) failure(state string) *ProcessError {
 		<-p.done
 		state = p.cmd.ProcessState.String()
 	}
-	return &ProcessError{Name: p.name, Node: p.node, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
+	return &ProcessError{Name: p.name, Nodes: p.nodes, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
 }
 
 // stop stops the child, and kills it if it does not end within limit.

@@ -9,10 +9,11 @@ import (
 // The error calls a process a node only if it is one, whatever its name.
 func TestProcessErrorNamesTheProcess(t *testing.T) {
 	for want, e := range map[string]ProcessError{
-		"bus (process 7): exit status 1":      {Name: identity.Bus, PID: 7, State: "exit status 1"},
-		"node bus (process 7): exit status 1": {Name: identity.Bus, Node: true, PID: 7, State: "exit status 1"},
+		"bus (process 7): exit status 1":                  {Name: identity.Bus, PID: 7, State: "exit status 1"},
+		"node bus (process 7): exit status 1":             {Name: identity.Bus, Nodes: 1, PID: 7, State: "exit status 1"},
+		"node h0 and 3 others (process 7): exit status 1": {Name: "h0", Nodes: 4, PID: 7, State: "exit status 1"},
 		"node bus (process 7): exit status 1\n  bus| why": {
-			Name: identity.Bus, Node: true, PID: 7, State: "exit status 1", Tail: []string{"why"},
+			Name: identity.Bus, Nodes: 1, PID: 7, State: "exit status 1", Tail: []string{"why"},
 		},
 	} {
 		if got := e.Error(); got != want {

@@ -13,7 +13,7 @@ import (
 const exitWait = 2 * time.Second
 
 // Run runs a scenario on the rack and returns its report. progress, if not nil, is
-// called a few times a second. If the process of a node or of the controller ends
+// called a few times a second. If a process of nodes or the controller ends
 // during the run, Run returns a ProcessError. All scenarios of one rack must have the
 // same nodes; everything else may differ.
 func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*controller.Progress)) (*controller.Report, error) {

@@ -17,7 +17,7 @@ func TestSecretsAreNotVisible(t *testing.T) {
 	var log bytes.Buffer
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	r, err := Start(t.Context(), Options{Nodes: parse(t, pair).Nodes, Env: childEnv, Log: &log})
+	r, err := Start(t.Context(), Options{Groups: single(parse(t, pair)), Env: childEnv, Log: &log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,5 +14,6 @@ type Options = nodeservice.Options
 
 // Main runs the process until ctx ends.
 func Main(ctx context.Context, o Options) error {
-	return nodeservice.Main(ctx, topology.NIC, o)
+	o.Nodes = []topology.Node{{Name: o.Name, Kind: topology.NIC}}
+	return nodeservice.Main(ctx, o)
 }

@@ -609,7 +609,7 @@ func (x *CapturedPacket) GetDamaged() bool {
 	return false
 }
 
-// NodeCaptures has all captures that a node records from a grant on.
+// NodeCaptures has all captures that the nodes of a process record from a grant on.
 type NodeCaptures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The captures.
@@ -667,7 +667,9 @@ type NodeCapture struct {
 	// The instant before which the capture ends, in picoseconds; 0 for none.
 	ToPs int64 `protobuf:"varint,4,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
 	// Kinds of frames; empty for all.
-	Kinds         []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	Kinds []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	// The node; "" for the only one of the process.
+	Node          string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -737,6 +739,13 @@ func (x *NodeCapture) GetKinds() []string {
 	return nil
 }
 
+func (x *NodeCapture) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
 // NodeCaptured has the packets of a capture at one node.
 type NodeCaptured struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -745,7 +754,9 @@ type NodeCaptured struct {
 	// The packets, in the order of the node's events.
 	Packets []*CapturedPacket `protobuf:"bytes,2,rep,name=packets,proto3" json:"packets,omitempty"`
 	// Packets lost so far, by number of the port.
-	Lost          []int64 `protobuf:"varint,3,rep,packed,name=lost,proto3" json:"lost,omitempty"`
+	Lost []int64 `protobuf:"varint,3,rep,packed,name=lost,proto3" json:"lost,omitempty"`
+	// The node; "" for the only one of the process.
+	Node          string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +812,13 @@ func (x *NodeCaptured) GetLost() []int64 {
 	return nil
 }
 
+func (x *NodeCaptured) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
 var File_rackfab_v1_capture_proto protoreflect.FileDescriptor
 
 const file_rackfab_v1_capture_proto_rawDesc = "" +
@@ -853,17 +871,19 @@ const file_rackfab_v1_capture_proto_rawDesc = "" +
 	"\adamaged\x18\n" +
 	" \x01(\bR\adamaged\"C\n" +
 	"\fNodeCaptures\x123\n" +
-	"\bcaptures\x18\x01 \x03(\v2\x17.rackfab.v1.NodeCaptureR\bcaptures\"w\n" +
+	"\bcaptures\x18\x01 \x03(\v2\x17.rackfab.v1.NodeCaptureR\bcaptures\"\x8b\x01\n" +
 	"\vNodeCapture\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05ports\x18\x02 \x03(\x05R\x05ports\x12\x17\n" +
 	"\afrom_ps\x18\x03 \x01(\x03R\x06fromPs\x12\x13\n" +
 	"\x05to_ps\x18\x04 \x01(\x03R\x04toPs\x12\x14\n" +
-	"\x05kinds\x18\x05 \x03(\tR\x05kinds\"h\n" +
+	"\x05kinds\x18\x05 \x03(\tR\x05kinds\x12\x12\n" +
+	"\x04node\x18\x06 \x01(\tR\x04node\"|\n" +
 	"\fNodeCaptured\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x124\n" +
 	"\apackets\x18\x02 \x03(\v2\x1a.rackfab.v1.CapturedPacketR\apackets\x12\x12\n" +
-	"\x04lost\x18\x03 \x03(\x03R\x04lostB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\x04lost\x18\x03 \x03(\x03R\x04lost\x12\x12\n" +
+	"\x04node\x18\x04 \x01(\tR\x04nodeB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_capture_proto_rawDescOnce sync.Once

@@ -2384,7 +2384,9 @@ type RunReport struct {
 	// Hash over the nodes' digests in the order of their names (xxHash, 64 bit).
 	Digest uint64 `protobuf:"fixed64,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The rack's counters at the end.
-	Progress      *FabricProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
+	Progress *FabricProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
+	// Processes that ran the nodes.
+	Processes     int32 `protobuf:"varint,3,opt,name=processes,proto3" json:"processes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2431,6 +2433,13 @@ func (x *RunReport) GetProgress() *FabricProgress {
 		return x.Progress
 	}
 	return nil
+}
+
+func (x *RunReport) GetProcesses() int32 {
+	if x != nil {
+		return x.Processes
+	}
+	return 0
 }
 
 // ListNodesRequest requests the nodes.
@@ -2526,7 +2535,9 @@ type NodeInfo struct {
 	// Where its NodeService listens, "host:port".
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	// Its process ID on its machine.
-	Pid           int64 `protobuf:"varint,4,opt,name=pid,proto3" json:"pid,omitempty"`
+	Pid int64 `protobuf:"varint,4,opt,name=pid,proto3" json:"pid,omitempty"`
+	// The name of its process, by which TLS knows it: that of its first node.
+	Process       string `protobuf:"bytes,5,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2587,6 +2598,13 @@ func (x *NodeInfo) GetPid() int64 {
 		return x.Pid
 	}
 	return 0
+}
+
+func (x *NodeInfo) GetProcess() string {
+	if x != nil {
+		return x.Process
+	}
+	return ""
 }
 
 var File_rackfab_v1_controller_proto protoreflect.FileDescriptor
@@ -2732,18 +2750,20 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"NodeReport\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x123\n" +
-	"\bfinished\x18\x02 \x01(\v2\x17.rackfab.v1.RunFinishedR\bfinished\"[\n" +
+	"\bfinished\x18\x02 \x01(\v2\x17.rackfab.v1.RunFinishedR\bfinished\"y\n" +
 	"\tRunReport\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x126\n" +
-	"\bprogress\x18\x02 \x01(\v2\x1a.rackfab.v1.FabricProgressR\bprogress\"\x12\n" +
+	"\bprogress\x18\x02 \x01(\v2\x1a.rackfab.v1.FabricProgressR\bprogress\x12\x1c\n" +
+	"\tprocesses\x18\x03 \x01(\x05R\tprocesses\"\x12\n" +
 	"\x10ListNodesRequest\"?\n" +
 	"\x11ListNodesResponse\x12*\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x14.rackfab.v1.NodeInfoR\x05nodes\"t\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x14.rackfab.v1.NodeInfoR\x05nodes\"\x8e\x01\n" +
 	"\bNodeInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x14.rackfab.v1.NodeKindR\x04kind\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x10\n" +
-	"\x03pid\x18\x04 \x01(\x03R\x03pid*\x83\x01\n" +
+	"\x03pid\x18\x04 \x01(\x03R\x03pid\x12\x18\n" +
+	"\aprocess\x18\x05 \x01(\tR\aprocess*\x83\x01\n" +
 	"\tRackState\x12\x1a\n" +
 	"\x16RACK_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11RACK_STATE_PAUSED\x10\x01\x12\x16\n" +

@@ -25,7 +25,9 @@ const (
 type NicServiceGetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of flows from or to this NIC; empty for the first 1024 of them.
-	Flows         []string `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
+	Flows []string `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
+	// The NIC; may be "" if the process runs no other node.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -65,6 +67,13 @@ func (x *NicServiceGetStatsRequest) GetFlows() []string {
 		return x.Flows
 	}
 	return nil
+}
+
+func (x *NicServiceGetStatsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
 }
 
 // NicServiceGetStatsResponse has the counters.
@@ -327,7 +336,9 @@ func (x *RoceFlowMetric) GetScheme() string {
 type NicServiceGetSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Keys; empty for all.
-	Keys          []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The NIC; may be "" if the process runs no other node.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +378,13 @@ func (x *NicServiceGetSettingsRequest) GetKeys() []string {
 		return x.Keys
 	}
 	return nil
+}
+
+func (x *NicServiceGetSettingsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
 }
 
 // NicServiceGetSettingsResponse has the settings.
@@ -419,7 +437,9 @@ func (x *NicServiceGetSettingsResponse) GetSettings() *NodeSettings {
 type NicServiceListCommandsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the commands, "" for the latest 64.
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The NIC; may be "" if the process runs no other node.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,6 +477,13 @@ func (*NicServiceListCommandsRequest) Descriptor() ([]byte, []int) {
 func (x *NicServiceListCommandsRequest) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *NicServiceListCommandsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
 	}
 	return ""
 }
@@ -521,9 +548,10 @@ var File_rackfab_v1_nic_proto protoreflect.FileDescriptor
 const file_rackfab_v1_nic_proto_rawDesc = "" +
 	"\n" +
 	"\x14rackfab/v1/nic.proto\x12\n" +
-	"rackfab.v1\x1a\x15rackfab/v1/node.proto\"1\n" +
+	"rackfab.v1\x1a\x15rackfab/v1/node.proto\"E\n" +
 	"\x19NicServiceGetStatsRequest\x12\x14\n" +
-	"\x05flows\x18\x01 \x03(\tR\x05flows\"\x86\x02\n" +
+	"\x05flows\x18\x01 \x03(\tR\x05flows\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\x86\x02\n" +
 	"\x1aNicServiceGetStatsResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x13\n" +
 	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12P\n" +
@@ -551,13 +579,15 @@ const file_rackfab_v1_nic_proto_rawDesc = "" +
 	"\vacked_bytes\x18\x0e \x01(\x04R\n" +
 	"ackedBytes\x12'\n" +
 	"\x0fdelivered_bytes\x18\x0f \x01(\x04R\x0edeliveredBytes\x12\x16\n" +
-	"\x06scheme\x18\x10 \x01(\tR\x06scheme\"2\n" +
+	"\x06scheme\x18\x10 \x01(\tR\x06scheme\"F\n" +
 	"\x1cNicServiceGetSettingsRequest\x12\x12\n" +
-	"\x04keys\x18\x01 \x03(\tR\x04keys\"U\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"U\n" +
 	"\x1dNicServiceGetSettingsResponse\x124\n" +
-	"\bsettings\x18\x01 \x01(\v2\x18.rackfab.v1.NodeSettingsR\bsettings\"3\n" +
+	"\bsettings\x18\x01 \x01(\v2\x18.rackfab.v1.NodeSettingsR\bsettings\"G\n" +
 	"\x1dNicServiceListCommandsRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"k\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"k\n" +
 	"\x1eNicServiceListCommandsResponse\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x124\n" +
 	"\bcommands\x18\x02 \x03(\v2\x18.rackfab.v1.CommandStatsR\bcommands2\xb2\x02\n" +

@@ -166,7 +166,8 @@ type RunConfig struct {
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The scenario, as YAML, at most 4 MiB with the rest of the message.
 	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// The node of the scenario that is addressed; must be the receiver's name.
+	// The process that is addressed; must be the receiver's name: that of its node, or of
+	// the first of them.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	// Omit the notes of every frame.
 	Quiet bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
@@ -178,7 +179,10 @@ type RunConfig struct {
 	// finished; empty for none. At most 2^20 notes per node: one more ends the run with
 	// RESOURCE_EXHAUSTED. Kinds of every frame are recorded despite quiet. Ignored in a
 	// live run.
-	NoteKinds     []string `protobuf:"bytes,7,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
+	NoteKinds []string `protobuf:"bytes,7,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
+	// The groups of nodes that processes run together. A node that no group contains is
+	// one of its own, with its own name.
+	Groups        []*NodeGroup `protobuf:"bytes,8,rep,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -262,6 +266,68 @@ func (x *RunConfig) GetNoteKinds() []string {
 	return nil
 }
 
+func (x *RunConfig) GetGroups() []*NodeGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+// NodeGroup is a group of nodes in one process.
+type NodeGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the process.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its nodes.
+	Nodes         []string `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeGroup) Reset() {
+	*x = NodeGroup{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeGroup) ProtoMessage() {}
+
+func (x *NodeGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
+func (*NodeGroup) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NodeGroup) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeGroup) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // NodeNotes are some of the notes of a node, in order of time.
 type NodeNotes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -275,7 +341,7 @@ type NodeNotes struct {
 
 func (x *NodeNotes) Reset() {
 	*x = NodeNotes{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -287,7 +353,7 @@ func (x *NodeNotes) String() string {
 func (*NodeNotes) ProtoMessage() {}
 
 func (x *NodeNotes) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -300,7 +366,7 @@ func (x *NodeNotes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNotes.ProtoReflect.Descriptor instead.
 func (*NodeNotes) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NodeNotes) GetNode() string {
@@ -340,7 +406,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -352,7 +418,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -365,7 +431,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Note) GetKind() string {
@@ -440,7 +506,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -452,7 +518,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -465,7 +531,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Telemetry) GetRun() string {
@@ -526,7 +592,7 @@ type TelemetryCounts struct {
 
 func (x *TelemetryCounts) Reset() {
 	*x = TelemetryCounts{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +604,7 @@ func (x *TelemetryCounts) String() string {
 func (*TelemetryCounts) ProtoMessage() {}
 
 func (x *TelemetryCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +617,7 @@ func (x *TelemetryCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TelemetryCounts.ProtoReflect.Descriptor instead.
 func (*TelemetryCounts) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TelemetryCounts) GetMade() int64 {
@@ -612,7 +678,7 @@ type RunStart struct {
 
 func (x *RunStart) Reset() {
 	*x = RunStart{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +690,7 @@ func (x *RunStart) String() string {
 func (*RunStart) ProtoMessage() {}
 
 func (x *RunStart) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +703,7 @@ func (x *RunStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStart.ProtoReflect.Descriptor instead.
 func (*RunStart) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 // RunGrant lets the node handle events before an instant.
@@ -656,7 +722,7 @@ type RunGrant struct {
 
 func (x *RunGrant) Reset() {
 	*x = RunGrant{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +734,7 @@ func (x *RunGrant) String() string {
 func (*RunGrant) ProtoMessage() {}
 
 func (x *RunGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +747,7 @@ func (x *RunGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunGrant.ProtoReflect.Descriptor instead.
 func (*RunGrant) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunGrant) GetUntilPs() int64 {
@@ -724,7 +790,7 @@ type BusImpairment struct {
 
 func (x *BusImpairment) Reset() {
 	*x = BusImpairment{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +802,7 @@ func (x *BusImpairment) String() string {
 func (*BusImpairment) ProtoMessage() {}
 
 func (x *BusImpairment) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +815,7 @@ func (x *BusImpairment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusImpairment.ProtoReflect.Descriptor instead.
 func (*BusImpairment) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BusImpairment) GetLose() float64 {
@@ -789,7 +855,7 @@ type RunStop struct {
 
 func (x *RunStop) Reset() {
 	*x = RunStop{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +867,7 @@ func (x *RunStop) String() string {
 func (*RunStop) ProtoMessage() {}
 
 func (x *RunStop) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +880,7 @@ func (x *RunStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStop.ProtoReflect.Descriptor instead.
 func (*RunStop) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 // RunResponse is one event of the node.
@@ -837,7 +903,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +915,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +928,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunResponse) GetEvent() isRunResponse_Event {
@@ -941,12 +1007,12 @@ type RunResponse_Progress struct {
 }
 
 type RunResponse_Finished struct {
-	// The node has handled its last event of the run.
+	// A node has handled its last event of the run; one message per node.
 	Finished *RunFinished `protobuf:"bytes,3,opt,name=finished,proto3,oneof"`
 }
 
 type RunResponse_Reached struct {
-	// Answers a grant: every event before it has been handled.
+	// Answers a grant: every event before it has been handled; one message per node.
 	Reached *RunReached `protobuf:"bytes,4,opt,name=reached,proto3,oneof"`
 }
 
@@ -972,10 +1038,10 @@ func (*RunResponse_Notes) isRunResponse_Event() {}
 
 func (*RunResponse_Captured) isRunResponse_Event() {}
 
-// RunReady reports that the node listens on all of its links.
+// RunReady reports that the process listens on all links of its nodes.
 type RunReady struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of links.
+	// Number of links, those between its nodes counted once.
 	Links         int32 `protobuf:"varint,1,opt,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -983,7 +1049,7 @@ type RunReady struct {
 
 func (x *RunReady) Reset() {
 	*x = RunReady{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1061,7 @@ func (x *RunReady) String() string {
 func (*RunReady) ProtoMessage() {}
 
 func (x *RunReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1074,7 @@ func (x *RunReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReady.ProtoReflect.Descriptor instead.
 func (*RunReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunReady) GetLinks() int32 {
@@ -1018,13 +1084,13 @@ func (x *RunReady) GetLinks() int32 {
 	return 0
 }
 
-// RunProgress is the progress of a node.
+// RunProgress is the progress of a process.
 type RunProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The instant of the earliest pending event, in picoseconds, at most the end of the
 	// grant: an idle node does not delay the others.
 	FabricTimePs int64 `protobuf:"varint,1,opt,name=fabric_time_ps,json=fabricTimePs,proto3" json:"fabric_time_ps,omitempty"`
-	// Frames received on the node's links.
+	// Frames received on the links of its nodes.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
 	// Messages sent on the bus.
 	Envelopes     int64 `protobuf:"varint,3,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
@@ -1034,7 +1100,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1112,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1125,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunProgress) GetFabricTimePs() int64 {
@@ -1090,7 +1156,7 @@ type RunReached struct {
 	UntilPs int64 `protobuf:"varint,1,opt,name=until_ps,json=untilPs,proto3" json:"until_ps,omitempty"`
 	// Hash over everything that has arrived at the node (xxHash, 64 bit).
 	Digest uint64 `protobuf:"fixed64,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// The node's counters.
+	// The counters of its process.
 	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
 	// The node's statistics.
 	Stats         *NodeStats `protobuf:"bytes,4,opt,name=stats,proto3" json:"stats,omitempty"`
@@ -1100,7 +1166,7 @@ type RunReached struct {
 
 func (x *RunReached) Reset() {
 	*x = RunReached{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1178,7 @@ func (x *RunReached) String() string {
 func (*RunReached) ProtoMessage() {}
 
 func (x *RunReached) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1191,7 @@ func (x *RunReached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReached.ProtoReflect.Descriptor instead.
 func (*RunReached) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunReached) GetUntilPs() int64 {
@@ -1178,10 +1244,11 @@ type NodeStats struct {
 	Notices map[string]int64 `protobuf:"bytes,8,rep,name=notices,proto3" json:"notices,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Whether the NIC is frozen.
 	Frozen bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
-	// Spans and points, exported and dropped; missing without a collector.
+	// Spans and points of its process, exported and dropped; missing without a collector,
+	// and for all but the first node.
 	Telemetry *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
-	// The node's envelopes. They depend on the machine and its load, not on fabric
-	// time alone.
+	// The envelopes of its process; missing for all but the first node. They depend on the
+	// machine and its load, not on fabric time alone.
 	Bus *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
 	// Commands of the node's host, by entry, the latest 64.
 	Commands      []*CommandStats `protobuf:"bytes,12,rep,name=commands,proto3" json:"commands,omitempty"`
@@ -1191,7 +1258,7 @@ type NodeStats struct {
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1270,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1283,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *NodeStats) GetNode() string {
@@ -1324,7 +1391,7 @@ type CommandStats struct {
 
 func (x *CommandStats) Reset() {
 	*x = CommandStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1403,7 @@ func (x *CommandStats) String() string {
 func (*CommandStats) ProtoMessage() {}
 
 func (x *CommandStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1416,7 @@ func (x *CommandStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandStats.ProtoReflect.Descriptor instead.
 func (*CommandStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CommandStats) GetName() string {
@@ -1419,7 +1486,7 @@ type BusStats struct {
 
 func (x *BusStats) Reset() {
 	*x = BusStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1498,7 @@ func (x *BusStats) String() string {
 func (*BusStats) ProtoMessage() {}
 
 func (x *BusStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1511,7 @@ func (x *BusStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusStats.ProtoReflect.Descriptor instead.
 func (*BusStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BusStats) GetEnvelopes() int64 {
@@ -1518,7 +1585,7 @@ type NodeSettings struct {
 
 func (x *NodeSettings) Reset() {
 	*x = NodeSettings{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1597,7 @@ func (x *NodeSettings) String() string {
 func (*NodeSettings) ProtoMessage() {}
 
 func (x *NodeSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1610,7 @@ func (x *NodeSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSettings.ProtoReflect.Descriptor instead.
 func (*NodeSettings) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *NodeSettings) GetNode() string {
@@ -1582,7 +1649,7 @@ type NodeSetting struct {
 
 func (x *NodeSetting) Reset() {
 	*x = NodeSetting{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1661,7 @@ func (x *NodeSetting) String() string {
 func (*NodeSetting) ProtoMessage() {}
 
 func (x *NodeSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1674,7 @@ func (x *NodeSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSetting.ProtoReflect.Descriptor instead.
 func (*NodeSetting) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NodeSetting) GetKey() string {
@@ -1670,7 +1737,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1749,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1762,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1818,7 +1885,7 @@ type ClassStats struct {
 
 func (x *ClassStats) Reset() {
 	*x = ClassStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1897,7 @@ func (x *ClassStats) String() string {
 func (*ClassStats) ProtoMessage() {}
 
 func (x *ClassStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +1910,7 @@ func (x *ClassStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassStats.ProtoReflect.Descriptor instead.
 func (*ClassStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClassStats) GetClass() int32 {
@@ -1900,7 +1967,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1912,7 +1979,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1925,7 +1992,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1970,9 +2037,10 @@ type RunFinished struct {
 	Digest uint64 `protobuf:"fixed64,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The node's result, as JSON.
 	ResultJson []byte `protobuf:"bytes,2,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
-	// The node's counters at the end.
+	// The counters of its process at the end.
 	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
-	// Envelopes resent because the bus lost them.
+	// Envelopes resent because the bus lost them. This and the figures below are those of
+	// the process, and 0 for all but its first node.
 	Resends int64 `protobuf:"varint,4,opt,name=resends,proto3" json:"resends,omitempty"`
 	// CPU time of the node's process in the run, user and system, in seconds.
 	CpuSeconds float64 `protobuf:"fixed64,5,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
@@ -1982,14 +2050,16 @@ type RunFinished struct {
 	// machine share; 0 if unknown.
 	ProgramBytes int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
 	// Spans and points, exported and dropped; missing without a collector.
-	Telemetry     *TelemetryCounts `protobuf:"bytes,8,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	Telemetry *TelemetryCounts `protobuf:"bytes,8,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	// The node; "" for the only one of the process.
+	Node          string `protobuf:"bytes,9,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[22]
+	mi := &file_rackfab_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2071,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[22]
+	mi := &file_rackfab_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2084,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -2073,6 +2143,13 @@ func (x *RunFinished) GetTelemetry() *TelemetryCounts {
 	return nil
 }
 
+func (x *RunFinished) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
 var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 
 const file_rackfab_v1_node_proto_rawDesc = "" +
@@ -2086,7 +2163,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stop\x12,\n" +
 	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grant\x123\n" +
 	"\x06impair\x18\x05 \x01(\v2\x19.rackfab.v1.BusImpairmentH\x00R\x06impairB\x06\n" +
-	"\x04step\"\xd0\x01\n" +
+	"\x04step\"\xff\x01\n" +
 	"\tRunConfig\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x12\n" +
@@ -2095,7 +2172,11 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x04live\x18\x05 \x01(\bR\x04live\x123\n" +
 	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\x12\x1d\n" +
 	"\n" +
-	"note_kinds\x18\a \x03(\tR\tnoteKinds\"G\n" +
+	"note_kinds\x18\a \x03(\tR\tnoteKinds\x12-\n" +
+	"\x06groups\x18\b \x03(\v2\x15.rackfab.v1.NodeGroupR\x06groups\"5\n" +
+	"\tNodeGroup\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05nodes\x18\x02 \x03(\tR\x05nodes\"G\n" +
 	"\tNodeNotes\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12&\n" +
 	"\x05notes\x18\x02 \x03(\v2\x10.rackfab.v1.NoteR\x05notes\"\x9d\x01\n" +
@@ -2252,7 +2333,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"sent_bytes\x18\x03 \x01(\x03R\tsentBytes\x12\x1f\n" +
 	"\vacked_bytes\x18\x04 \x01(\x03R\n" +
 	"ackedBytes\x12\x16\n" +
-	"\x06scheme\x18\x05 \x01(\tR\x06scheme\"\xba\x02\n" +
+	"\x06scheme\x18\x05 \x01(\tR\x06scheme\"\xce\x02\n" +
 	"\vRunFinished\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -2263,7 +2344,8 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"cpuSeconds\x12\"\n" +
 	"\rmax_rss_bytes\x18\x06 \x01(\x03R\vmaxRssBytes\x12#\n" +
 	"\rprogram_bytes\x18\a \x01(\x03R\fprogramBytes\x129\n" +
-	"\ttelemetry\x18\b \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry2I\n" +
+	"\ttelemetry\x18\b \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x12\x12\n" +
+	"\x04node\x18\t \x01(\tR\x04node2I\n" +
 	"\vNodeService\x12:\n" +
 	"\x03Run\x12\x16.rackfab.v1.RunRequest\x1a\x17.rackfab.v1.RunResponse(\x010\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
@@ -2279,81 +2361,83 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
-	(*NodeNotes)(nil),       // 2: rackfab.v1.NodeNotes
-	(*Note)(nil),            // 3: rackfab.v1.Note
-	(*Telemetry)(nil),       // 4: rackfab.v1.Telemetry
-	(*TelemetryCounts)(nil), // 5: rackfab.v1.TelemetryCounts
-	(*RunStart)(nil),        // 6: rackfab.v1.RunStart
-	(*RunGrant)(nil),        // 7: rackfab.v1.RunGrant
-	(*BusImpairment)(nil),   // 8: rackfab.v1.BusImpairment
-	(*RunStop)(nil),         // 9: rackfab.v1.RunStop
-	(*RunResponse)(nil),     // 10: rackfab.v1.RunResponse
-	(*RunReady)(nil),        // 11: rackfab.v1.RunReady
-	(*RunProgress)(nil),     // 12: rackfab.v1.RunProgress
-	(*RunReached)(nil),      // 13: rackfab.v1.RunReached
-	(*NodeStats)(nil),       // 14: rackfab.v1.NodeStats
-	(*CommandStats)(nil),    // 15: rackfab.v1.CommandStats
-	(*BusStats)(nil),        // 16: rackfab.v1.BusStats
-	(*NodeSettings)(nil),    // 17: rackfab.v1.NodeSettings
-	(*NodeSetting)(nil),     // 18: rackfab.v1.NodeSetting
-	(*PortStats)(nil),       // 19: rackfab.v1.PortStats
-	(*ClassStats)(nil),      // 20: rackfab.v1.ClassStats
-	(*FlowStats)(nil),       // 21: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 22: rackfab.v1.RunFinished
-	nil,                     // 23: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 24: rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	nil,                     // 25: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 26: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 27: rackfab.v1.PortStats.CountersEntry
-	nil,                     // 28: rackfab.v1.ClassStats.CountersEntry
-	(*TimedChange)(nil),     // 29: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 30: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 31: rackfab.v1.NodeCaptured
+	(*NodeGroup)(nil),       // 2: rackfab.v1.NodeGroup
+	(*NodeNotes)(nil),       // 3: rackfab.v1.NodeNotes
+	(*Note)(nil),            // 4: rackfab.v1.Note
+	(*Telemetry)(nil),       // 5: rackfab.v1.Telemetry
+	(*TelemetryCounts)(nil), // 6: rackfab.v1.TelemetryCounts
+	(*RunStart)(nil),        // 7: rackfab.v1.RunStart
+	(*RunGrant)(nil),        // 8: rackfab.v1.RunGrant
+	(*BusImpairment)(nil),   // 9: rackfab.v1.BusImpairment
+	(*RunStop)(nil),         // 10: rackfab.v1.RunStop
+	(*RunResponse)(nil),     // 11: rackfab.v1.RunResponse
+	(*RunReady)(nil),        // 12: rackfab.v1.RunReady
+	(*RunProgress)(nil),     // 13: rackfab.v1.RunProgress
+	(*RunReached)(nil),      // 14: rackfab.v1.RunReached
+	(*NodeStats)(nil),       // 15: rackfab.v1.NodeStats
+	(*CommandStats)(nil),    // 16: rackfab.v1.CommandStats
+	(*BusStats)(nil),        // 17: rackfab.v1.BusStats
+	(*NodeSettings)(nil),    // 18: rackfab.v1.NodeSettings
+	(*NodeSetting)(nil),     // 19: rackfab.v1.NodeSetting
+	(*PortStats)(nil),       // 20: rackfab.v1.PortStats
+	(*ClassStats)(nil),      // 21: rackfab.v1.ClassStats
+	(*FlowStats)(nil),       // 22: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 23: rackfab.v1.RunFinished
+	nil,                     // 24: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 25: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 26: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 27: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 28: rackfab.v1.PortStats.CountersEntry
+	nil,                     // 29: rackfab.v1.ClassStats.CountersEntry
+	(*TimedChange)(nil),     // 30: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 31: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 32: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
-	6,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
-	9,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
-	7,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
-	8,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
-	4,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
-	3,  // 6: rackfab.v1.NodeNotes.notes:type_name -> rackfab.v1.Note
-	23, // 7: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	24, // 8: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	29, // 9: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	30, // 10: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
-	11, // 11: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	12, // 12: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	22, // 13: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	13, // 14: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	2,  // 15: rackfab.v1.RunResponse.notes:type_name -> rackfab.v1.NodeNotes
-	31, // 16: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
-	12, // 17: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	14, // 18: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	19, // 19: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	21, // 20: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	25, // 21: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	26, // 22: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	5,  // 23: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	16, // 24: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
-	15, // 25: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
-	18, // 26: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
-	27, // 27: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	20, // 28: rackfab.v1.PortStats.classes:type_name -> rackfab.v1.ClassStats
-	28, // 29: rackfab.v1.ClassStats.counters:type_name -> rackfab.v1.ClassStats.CountersEntry
-	12, // 30: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	5,  // 31: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 32: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	10, // 33: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	33, // [33:34] is the sub-list for method output_type
-	32, // [32:33] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	7,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
+	10, // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
+	8,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
+	9,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
+	5,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
+	2,  // 6: rackfab.v1.RunConfig.groups:type_name -> rackfab.v1.NodeGroup
+	4,  // 7: rackfab.v1.NodeNotes.notes:type_name -> rackfab.v1.Note
+	24, // 8: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	25, // 9: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	30, // 10: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	31, // 11: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	12, // 12: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	13, // 13: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	23, // 14: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	14, // 15: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	3,  // 16: rackfab.v1.RunResponse.notes:type_name -> rackfab.v1.NodeNotes
+	32, // 17: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	13, // 18: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	15, // 19: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	20, // 20: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	22, // 21: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	26, // 22: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	27, // 23: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	6,  // 24: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	17, // 25: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	16, // 26: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
+	19, // 27: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
+	28, // 28: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	21, // 29: rackfab.v1.PortStats.classes:type_name -> rackfab.v1.ClassStats
+	29, // 30: rackfab.v1.ClassStats.counters:type_name -> rackfab.v1.ClassStats.CountersEntry
+	13, // 31: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	6,  // 32: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 33: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	11, // 34: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	34, // [34:35] is the sub-list for method output_type
+	33, // [33:34] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -2370,8 +2454,8 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunRequest_Grant)(nil),
 		(*RunRequest_Impair)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[3].OneofWrappers = []any{}
-	file_rackfab_v1_node_proto_msgTypes[10].OneofWrappers = []any{
+	file_rackfab_v1_node_proto_msgTypes[4].OneofWrappers = []any{}
+	file_rackfab_v1_node_proto_msgTypes[11].OneofWrappers = []any{
 		(*RunResponse_Ready)(nil),
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
@@ -2385,7 +2469,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,10 +26,10 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// NodeService is the service of every node of a rack, NIC or switch, for its
-// controller.
+// NodeService is the service of every process of a rack that runs nodes, NICs or
+// switches, for the controller. By default each node has a process of its own.
 type NodeServiceClient interface {
-	// Run takes the node through one run. The client sends config, then start, then
+	// Run takes the nodes of the process through one run. The client sends config, then start, then
 	// stop. The node answers config with ready, sends progress at least once a second
 	// after start, and sends finished when it has handled its last event. A finished
 	// node continues to serve its peers and to send progress until it receives stop or
@@ -70,10 +70,10 @@ type NodeService_RunClient = grpc.BidiStreamingClient[RunRequest, RunResponse]
 // All implementations must embed UnimplementedNodeServiceServer
 // for forward compatibility.
 //
-// NodeService is the service of every node of a rack, NIC or switch, for its
-// controller.
+// NodeService is the service of every process of a rack that runs nodes, NICs or
+// switches, for the controller. By default each node has a process of its own.
 type NodeServiceServer interface {
-	// Run takes the node through one run. The client sends config, then start, then
+	// Run takes the nodes of the process through one run. The client sends config, then start, then
 	// stop. The node answers config with ready, sends progress at least once a second
 	// after start, and sends finished when it has handled its last event. A finished
 	// node continues to serve its peers and to send progress until it receives stop or

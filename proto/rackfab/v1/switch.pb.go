@@ -25,7 +25,9 @@ const (
 type SwitchServiceGetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the nodes at the other ends of ports; empty for all ports.
-	Peers         []string `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
+	Peers []string `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
+	// The switch; may be "" if the process runs no other node.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -65,6 +67,13 @@ func (x *SwitchServiceGetStatsRequest) GetPeers() []string {
 		return x.Peers
 	}
 	return nil
+}
+
+func (x *SwitchServiceGetStatsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
 }
 
 // SwitchServiceGetStatsResponse has the counters. Names are those of SONiC, which are the
@@ -294,7 +303,9 @@ func (x *SwitchClassStats) GetCounters() map[string]uint64 {
 type SwitchServiceGetSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Keys; empty for all.
-	Keys          []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The switch; may be "" if the process runs no other node.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +345,13 @@ func (x *SwitchServiceGetSettingsRequest) GetKeys() []string {
 		return x.Keys
 	}
 	return nil
+}
+
+func (x *SwitchServiceGetSettingsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
 }
 
 // SwitchServiceGetSettingsResponse has the settings.
@@ -387,9 +405,10 @@ var File_rackfab_v1_switch_proto protoreflect.FileDescriptor
 const file_rackfab_v1_switch_proto_rawDesc = "" +
 	"\n" +
 	"\x17rackfab/v1/switch.proto\x12\n" +
-	"rackfab.v1\x1a\x15rackfab/v1/node.proto\"4\n" +
+	"rackfab.v1\x1a\x15rackfab/v1/node.proto\"H\n" +
 	"\x1cSwitchServiceGetStatsRequest\x12\x14\n" +
-	"\x05peers\x18\x01 \x03(\tR\x05peers\"\x85\x02\n" +
+	"\x05peers\x18\x01 \x03(\tR\x05peers\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\x85\x02\n" +
 	"\x1dSwitchServiceGetStatsResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x13\n" +
 	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12M\n" +
@@ -413,9 +432,10 @@ const file_rackfab_v1_switch_proto_rawDesc = "" +
 	"\bcounters\x18\x04 \x03(\v2*.rackfab.v1.SwitchClassStats.CountersEntryR\bcounters\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"5\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"I\n" +
 	"\x1fSwitchServiceGetSettingsRequest\x12\x12\n" +
-	"\x04keys\x18\x01 \x03(\tR\x04keys\"X\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"X\n" +
 	" SwitchServiceGetSettingsResponse\x124\n" +
 	"\bsettings\x18\x01 \x01(\v2\x18.rackfab.v1.NodeSettingsR\bsettings2\xda\x01\n" +
 	"\rSwitchService\x12_\n" +

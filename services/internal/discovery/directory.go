@@ -1,9 +1,11 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +58,7 @@ func (d *Directory) take(subject string, data []byte) {
 	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.AnnouncementSubject(d.rack, h.Name) {
 		return
 	}
+	h.Process = cmp.Or(h.Process, h.Name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.nodes[h.Name] = h
@@ -75,12 +78,12 @@ func (d *Directory) Nodes() []Hello {
 	return list
 }
 
-// Forget removes a node that has left. The node counts as missing until it announces
-// itself again.
-func (d *Directory) Forget(name string) {
+// Forget removes the nodes of a process that has left. They count as missing until they
+// announce themselves again.
+func (d *Directory) Forget(process string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.nodes, name)
+	maps.DeleteFunc(d.nodes, func(_ string, h Hello) bool { return h.Process == process })
 }
 
 // MissingError names nodes that have not announced themselves.

@@ -17,6 +17,9 @@ type Hello struct {
 	Kind    topology.NodeKind `json:"kind"`
 	Address string            `json:"address"` // of its gRPC server, "host:port"
 	PID     int               `json:"pid"`     // on its own machine
+	// Process is the name of the process, by which bus and TLS know it: that of one of its
+	// nodes. "" is the node's own name.
+	Process string `json:"process,omitempty"`
 }
 
 // Announce publishes hello to the rack, now and whenever a controller asks, until

@@ -33,8 +33,8 @@ func announce(t *testing.T, conn bus.Conn, rack string, h Hello) func() {
 // announces itself.
 func TestWaitFindsEarlyAndLateNodes(t *testing.T) {
 	m := bus.NewMemory()
-	early := Hello{Name: "h0", Kind: topology.NIC, Address: "127.0.0.1:1", PID: 11}
-	late := Hello{Name: "s0", Kind: topology.Switch, Address: "127.0.0.1:2", PID: 12}
+	early := Hello{Name: "h0", Kind: topology.NIC, Address: "127.0.0.1:1", PID: 11, Process: "h0"}
+	late := Hello{Name: "s0", Kind: topology.Switch, Address: "127.0.0.1:2", PID: 12, Process: "s0"}
 	defer announce(t, m.Dial(), "r", early)()
 	d := watch(t, m.Dial())
 	found := make(chan []Hello, 1)
@@ -95,6 +95,7 @@ func TestForgottenNodeIsQueriedAgain(t *testing.T) {
 	m := bus.NewMemory()
 	d := watch(t, m.Dial())
 	defer announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
+	defer announce(t, m.Dial(), "r", Hello{Name: "h1", PID: 1, Process: "h0"})()
 	d.Forget("h0")
 	if got := d.Nodes(); len(got) != 0 {
 		t.Fatalf("nodes after Forget: %v", got)

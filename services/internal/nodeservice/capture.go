@@ -18,7 +18,7 @@ const (
 	messageLimit = 1 << 12 // in one message
 )
 
-// recording is a capture of a live run at this node. The stream's goroutine creates
+// recording is a capture of a live run at a node. The stream's goroutine creates
 // it between two grants; from then on the loop owns it.
 type recording struct {
 	*tap.Recorder
@@ -26,31 +26,39 @@ type recording struct {
 	lost []int64 // as last reported
 }
 
-// record replaces the node's captures by those in list from the next grant on. A
+// record replaces the captures of all nodes by those in list from the next grant on. A
 // capture that is active already continues.
 func (r *run) record(list *rackfabv1.NodeCaptures) error {
-	old, next := *r.recordings.Load(), []*recording{}
+	next := map[*hosted][]*recording{}
 	for _, c := range list.GetCaptures() {
+		n := r.node(c.GetNode())
+		if n == nil {
+			return status.Errorf(codes.InvalidArgument, "capture %d: the process %s has no node %q", c.GetId(), r.name, c.GetNode())
+		}
+		old := *n.recordings.Load()
 		if i := slices.IndexFunc(old, func(o *recording) bool { return o.id == c.GetId() }); i >= 0 {
-			next = append(next, old[i])
+			next[n] = append(next[n], old[i])
 			continue
 		}
-		added, err := r.newRecording(c)
+		added, err := n.newRecording(c)
 		if err != nil {
 			return err
 		}
-		next = append(next, added)
+		next[n] = append(next[n], added)
 	}
-	var recorders []*tap.Recorder
-	for _, active := range next {
-		recorders = append(recorders, active.Recorder)
+	for i, n := range r.nodes {
+		var recorders []*tap.Recorder
+		for _, active := range next[n] {
+			recorders = append(recorders, active.Recorder)
+		}
+		recordings := next[n]
+		n.recordings.Store(&recordings)
+		r.runner.Look(i, tap.Of(recorders...))
 	}
-	r.recordings.Store(&next)
-	r.runner.Look(0, tap.Of(recorders...))
 	return nil
 }
 
-func (r *run) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
+func (n *hosted) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
 	kinds, err := tap.ParseKinds(c.GetKinds())
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "capture %d: %v", c.GetId(), err)
@@ -61,27 +69,27 @@ func (r *run) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
 	}
 	var ports []fabric.Port
 	for _, port := range c.GetPorts() {
-		if port < 0 || int(port) >= r.links {
-			return nil, status.Errorf(codes.InvalidArgument, "capture %d: port %d of %d", c.GetId(), port, r.links)
+		if port < 0 || int(port) >= n.links {
+			return nil, status.Errorf(codes.InvalidArgument, "capture %d: port %d of %d", c.GetId(), port, n.links)
 		}
 		ports = append(ports, fabric.Port(port))
 	}
-	return &recording{Recorder: tap.NewRecorder(r.index, r.machine, ports, w, recordLimit), id: c.GetId()}, nil
+	return &recording{Recorder: tap.NewRecorder(n.index, n.machine, ports, w, recordLimit), id: c.GetId()}, nil
 }
 
 // captured returns the messages with the packets recorded since the last grant. The
 // loop calls it.
-func (r *run) captured() (events []*rackfabv1.RunResponse) {
-	for _, c := range *r.recordings.Load() {
+func (n *hosted) captured() (events []*rackfabv1.RunResponse) {
+	for _, c := range *n.recordings.Load() {
 		packets := c.Take()
 		for len(packets) > 0 || !slices.Equal(c.lost, c.Lost()) {
-			n := min(len(packets), messageLimit)
+			most := min(len(packets), messageLimit)
 			c.lost = slices.Clone(c.Lost())
-			m := &rackfabv1.NodeCaptured{Id: c.id, Lost: c.lost}
-			for i := range packets[:n] {
+			m := &rackfabv1.NodeCaptured{Id: c.id, Node: n.name, Lost: c.lost}
+			for i := range packets[:most] {
 				m.Packets = append(m.Packets, asPacket(&packets[i]))
 			}
-			packets = packets[n:]
+			packets = packets[most:]
 			events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Captured{Captured: m}})
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus/faulty"
-	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/changes"
@@ -24,7 +23,7 @@ var errStopped = status.Error(codes.Unavailable, "the node was stopped")
 // drive executes the controller's steps and sends it the events of the run, until the
 // controller sends stop or leaves.
 func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer, steps <-chan *rackfabv1.RunRequest) error {
-	ready := &rackfabv1.RunResponse_Ready{Ready: &rackfabv1.RunReady{Links: int32(r.links)}}
+	ready := &rackfabv1.RunResponse_Ready{Ready: &rackfabv1.RunReady{Links: int32(r.runner.Links())}}
 	if err := stream.Send(&rackfabv1.RunResponse{Event: ready}); err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 			}
 		case <-beat.C:
 			if r.stop != nil { // since start
-				events = []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: r.latest.Load().progress()}}}
+				events = []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: r.progress()}}}
 			}
 		case err := <-r.ended:
 			if err == nil || errors.Is(err, context.Canceled) {
@@ -63,17 +62,18 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 	}
 }
 
-// batchBeat is the interval at which a node in a batch run sends its progress, which the
+// batchBeat is the interval at which a process in a batch run sends its progress, which the
 // controller shows to its client.
 const batchBeat = 100 * time.Millisecond
 
-// beatEvery returns the interval at which the node sends its progress. In a live run the
-// answers to grants report the progress, and a beat only shows that the node is alive.
+// beatEvery returns the interval at which the process sends its progress. In a live run
+// the answers to grants report the progress, and a beat only shows that the process is
+// alive.
 func (r *run) beatEvery() time.Duration {
-	if r.batch != nil {
-		return batchBeat
+	if r.live {
+		return serve.BeatEvery
 	}
-	return serve.BeatEvery
+	return batchBeat
 }
 
 // receive forwards the controller's steps. It closes the channel when the stream
@@ -98,7 +98,7 @@ func receive(ctx context.Context, stream rackfabv1.NodeService_RunServer) <-chan
 }
 
 // step executes a step of the controller. last reports whether it ends the run for the
-// node. A nil step means that the controller has left.
+// process. A nil step means that the controller has left.
 func (r *run) step(ctx context.Context, step *rackfabv1.RunRequest) (last bool, err error) {
 	started := r.stop != nil
 	switch {
@@ -111,13 +111,13 @@ func (r *run) step(ctx context.Context, step *rackfabv1.RunRequest) (last bool, 
 	case step.GetStart() != nil && !started:
 		r.start(ctx)
 		return false, nil
-	case step.GetGrant() != nil && started && r.batch == nil:
+	case step.GetGrant() != nil && started && r.live:
 		return false, r.grant(step.GetGrant())
 	}
 	return true, status.Error(codes.FailedPrecondition, "step out of order: want config, start, grants in a live run, and stop; impair is allowed after config")
 }
 
-// grant applies the changes and captures of a grant, and lets the node advance to
+// grant applies the changes and captures of a grant, and lets the nodes advance to
 // its end.
 func (r *run) grant(g *rackfabv1.RunGrant) error {
 	until, scenario := unit.Time(g.GetUntilPs()), r.scenario.Load()
@@ -139,7 +139,7 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 	}
 	if len(g.GetChanges()) > 0 {
 		r.scenario.Store(scenario)
-		r.runner.Plan(0, rack.Plan(scenario, r.granted, r.index)[0])
+		r.plan(scenario, r.granted)
 		if selection := r.export.extend(scenario, g.GetChanges()); selection != nil {
 			r.runner.Follow(selection)
 		}
@@ -155,14 +155,14 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 	return nil
 }
 
-// impair sets the impairment of the envelopes that the node sends from now on. The
-// nodes draw their faults independently of each other.
+// impair sets the impairment of the envelopes that the process sends from now on. The
+// processes draw their faults independently of each other.
 func (r *run) impair(i *rackfabv1.BusImpairment) error {
 	if err := changes.CheckImpairment("impair", i); err != nil {
 		return err
 	}
 	rates := faulty.Rates{Drop: i.GetLose(), Repeat: i.GetRepeat(), Delay: i.GetDelay()}
-	seed := i.GetSeed() ^ xxhash.Sum64String(r.scenario.Load().Nodes[r.index].Name)
+	seed := i.GetSeed() ^ xxhash.Sum64String(r.name)
 	if faults := r.faults.Load(); faults != nil {
 		faults.Impair(rates, seed)
 		return nil

@@ -16,11 +16,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// exporter exports the telemetry of the node in one run to a collector. The loop calls
+// exporter exports the telemetry of the nodes in one run to a collector. The loop calls
 // it, except where noted. A nil exporter exports nothing.
 type exporter struct {
 	sender  *telemetry.Sender
-	node    *telemetry.Node
+	nodes   []*telemetry.Node
 	config  *rackfabv1.Telemetry
 	callers []telemetry.Caller // the spans that requested changes so far; owned by extend
 	next    atomic.Pointer[sample]
@@ -34,10 +34,9 @@ type sample struct {
 	callers   []telemetry.Caller
 }
 
-// newExporter returns the exporter of the scenario's node with the given index. It is
-// nil if the run requests no telemetry or there is no collector. The error is
+// newExporter returns the exporter of nodes of the scenario. It is nil if the run requests no telemetry or there is no collector. The error is
 // INVALID_ARGUMENT.
-func newExporter(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topology.Scenario, node int, sampling fabric.Sampling) (*exporter, error) {
+func newExporter(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topology.Scenario, nodes []*hosted, sampling fabric.Sampling) (*exporter, error) {
 	t := c.GetTelemetry()
 	if t == nil || conn == nil {
 		return nil, nil
@@ -46,10 +45,10 @@ func newExporter(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topol
 	if err != nil {
 		return nil, serve.Invalid("telemetry.sample_flows", "%v", err)
 	}
-	sender := telemetry.NewSender(conn, 1)
-	e := &exporter{
-		sender: sender, config: t, current: &sample{scenario: s, selection: selection},
-		node: sender.Node(cmp.Or(t.GetRun(), c.GetRunId()), t, s, node, sampling, selection),
+	sender := telemetry.NewSender(conn, len(nodes))
+	e := &exporter{sender: sender, config: t, current: &sample{scenario: s, selection: selection}}
+	for _, n := range nodes {
+		e.nodes = append(e.nodes, sender.Node(cmp.Or(t.GetRun(), c.GetRunId()), t, s, n.index, sampling, selection))
 	}
 	e.next.Store(e.current)
 	return e, nil
@@ -89,39 +88,50 @@ func (e *exporter) extend(s *topology.Scenario, changes []*rackfabv1.TimedChange
 	return selection
 }
 
-// observe processes the notes of a run of s.
-func (e *exporter) observe(s *topology.Scenario, notes []fabric.Note) {
+// observe processes the notes of a node in a run of s.
+func (e *exporter) observe(node int, s *topology.Scenario, notes []fabric.Note) {
 	if e == nil {
 		return
 	}
-	e.node.Meter.Extend(s)
 	if next := e.next.Load(); next != e.current {
 		e.current = next
-		e.node.Traces.Extend(next.scenario, next.selection, next.callers)
+		for _, n := range e.nodes {
+			n.Traces.Extend(next.scenario, next.selection, next.callers)
+		}
 	}
-	e.node.Observe(notes)
+	e.nodes[node].Meter.Extend(s)
+	e.nodes[node].Observe(notes)
 }
 
 // reach exports up to now, before which every event has been handled.
 func (e *exporter) reach(now unit.Time) {
-	if e != nil {
-		e.node.Meter.Reach(now)
-		e.node.Meter.Flush()
-		e.node.Traces.Advance(now)
+	if e == nil {
+		return
+	}
+	for _, n := range e.nodes {
+		n.Meter.Reach(now)
+		n.Meter.Flush()
+		n.Traces.Advance(now)
 	}
 }
 
 // show exports the points collected so far.
 func (e *exporter) show() {
-	if e != nil {
-		e.node.Meter.Flush()
+	if e == nil {
+		return
+	}
+	for _, n := range e.nodes {
+		n.Meter.Flush()
 	}
 }
 
 // finish ends open series and spans at the end of the run.
 func (e *exporter) finish(end unit.Time) {
-	if e != nil {
-		e.node.Finish(end)
+	if e == nil {
+		return
+	}
+	for _, n := range e.nodes {
+		n.Finish(end)
 	}
 }
 

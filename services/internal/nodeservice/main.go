@@ -20,31 +20,32 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// Options configure the process of a node.
+// Options configure the process of one or several nodes.
 type Options struct {
-	Name   string        // of the node in its scenarios
-	Bus    string        // URL of the bus, "nats://127.0.0.1:4222"
-	Access bus.Access    // credentials for the bus
-	TLS    *identity.TLS // of the node, on gRPC and bus; nil for plain TCP
-	Rack   string        // name of the rack on the bus
-	Listen string        // address of the gRPC server; "" for a free loopback port
+	Name   string          // of the process: that of its node, or of the first of them
+	Nodes  []topology.Node // their names and kinds
+	Bus    string          // URL of the bus, "nats://127.0.0.1:4222"
+	Access bus.Access      // credentials for the bus
+	TLS    *identity.TLS   // of the process, on gRPC and bus; nil for plain TCP
+	Rack   string          // name of the rack on the bus
+	Listen string          // address of the gRPC server; "" for a free loopback port
 	// Collector is the address of the collector, "host:port"; "" for none.
 	Collector string
 	// Metrics is the address of the Prometheus endpoint, "host:port"; "" disables it.
 	Metrics string
-	Ready   io.Writer // receives one line of JSON once the node serves; may be nil
+	Ready   io.Writer // receives one line of JSON once the process serves; may be nil
 }
 
-// Go runtime settings of a node's process. The environment variables GOMAXPROCS and
-// GOGC take precedence. A rack has more nodes than the machine has processors, and
-// a node is one loop: more processors would only cause more wake-ups.
+// Go runtime settings of a process. The environment variables GOMAXPROCS and GOGC take
+// precedence. A rack usually has more processes than the machine has processors, and
+// a group of nodes is one loop: more processors would only cause more wake-ups.
 const (
 	processors = 1
 	gcPercent  = 100
 )
 
-// Main runs the process of a node of the given kind until ctx ends.
-func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
+// Main runs the process until ctx ends.
+func Main(ctx context.Context, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors)
 	}
@@ -57,12 +58,12 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 		return err
 	}
 	defer conn.Close()
-	return Serve(ctx, conn, kind, o)
+	return Serve(ctx, conn, o)
 }
 
 // Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
-func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options) error {
-	service := New(ctx, o.Name, kind, conn)
+func Serve(ctx context.Context, conn bus.Conn, o Options) error {
+	service := New(ctx, o.Name, o.Nodes, conn)
 	var collector *grpc.ClientConn
 	if o.Collector != "" {
 		var err error
@@ -72,7 +73,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 		defer collector.Close()
 		service.ExportTo(collector)
 	}
-	calls := telemetry.NewCalls(collector, "rackfab-"+string(kind), o.Name)
+	calls := telemetry.NewCalls(collector, "rackfab-"+o.role(), o.Name)
 	defer calls.Close()
 	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Options{Watch: calls.Server()})
 	if err != nil {
@@ -80,22 +81,33 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 	}
 	defer server.Close()
 	rackfabv1.RegisterNodeServiceServer(server, service)
-	if kind == topology.NIC {
-		rackfabv1.RegisterNicServiceServer(server, &nicService{node: service})
-	} else {
-		rackfabv1.RegisterSwitchServiceServer(server, &switchService{node: service})
+	if service.has(topology.NIC) {
+		rackfabv1.RegisterNicServiceServer(server, &nicService{process: service})
+	}
+	if service.has(topology.Switch) {
+		rackfabv1.RegisterSwitchServiceServer(server, &switchService{process: service})
 	}
 	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
 		return err
 	}
-	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
-	stop, err := discovery.Announce(conn, o.Rack, hello)
-	if err != nil {
-		return fmt.Errorf("announce %s: %w", o.Name, err)
+	for _, n := range o.Nodes {
+		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: server.Address(), PID: os.Getpid(), Process: o.Name}
+		stop, err := discovery.Announce(conn, o.Rack, hello)
+		if err != nil {
+			return fmt.Errorf("announce %s: %w", n.Name, err)
+		}
+		defer stop()
 	}
-	defer stop()
 	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	return server.Serve(ctx)
+}
+
+// role names what the process runs: the kind of its node, or "worker" for several nodes.
+func (o *Options) role() string {
+	if len(o.Nodes) == 1 {
+		return string(o.Nodes[0].Kind)
+	}
+	return "worker"
 }

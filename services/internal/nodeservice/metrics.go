@@ -8,8 +8,8 @@ import (
 // metrics is a health.Source of the counters of the run.
 func (r *run) metrics(put health.Put) {
 	var p runner.Result
-	if now := r.latest.Load(); now != nil {
-		p = now.result
+	if len(r.nodes) > 0 {
+		p = r.nodes[0].latest.Load().result
 	}
 	put(health.FrameHops, float64(p.FrameHops))
 	put(health.Wakeups, float64(p.Wakeups))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -12,19 +13,19 @@ import (
 // mostMetrics bounds the flows of one answer.
 const mostMetrics = 1024
 
-// nicService serves NicService for a node that is a NIC.
+// nicService serves NicService for the NICs of a process.
 type nicService struct {
 	rackfabv1.UnimplementedNicServiceServer
-	node *Service
+	process *Service
 }
 
 // GetStats returns the counters of the NIC and of its flows.
 func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
-	now, err := n.node.snapshot()
+	now, err := n.process.snapshot(q.GetNode(), topology.NIC)
 	if err != nil {
 		return nil, err
 	}
-	out := &rackfabv1.NicServiceGetStatsResponse{Node: n.node.name, AtPs: int64(now.at), Counters: map[string]uint64{}}
+	out := &rackfabv1.NicServiceGetStatsResponse{Node: now.name(), AtPs: int64(now.at), Counters: map[string]uint64{}}
 	for name, value := range now.nic.Counters() {
 		out.Counters[name] = value
 	}
@@ -35,7 +36,7 @@ func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStats
 			out.Flows = append(out.Flows, m)
 		}
 	}
-	return out, checkNames("flows", q.GetFlows(), known, "flow from or to "+n.node.name)
+	return out, checkNames("flows", q.GetFlows(), known, "flow from or to "+now.name())
 }
 
 // metrics returns the flows that begin at the NIC, then those that end at it.
@@ -73,13 +74,13 @@ func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
 
 // GetSettings returns the current settings of the NIC.
 func (n *nicService) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSettingsRequest) (*rackfabv1.NicServiceGetSettingsResponse, error) {
-	settings, err := n.node.settings(q.GetKeys())
+	settings, err := n.process.settings(q.GetNode(), topology.NIC, q.GetKeys())
 	return &rackfabv1.NicServiceGetSettingsResponse{Settings: settings}, err
 }
 
 // ListCommands returns the state of the commands of the NIC's host.
 func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
-	now, err := n.node.snapshot()
+	now, err := n.process.snapshot(q.GetNode(), topology.NIC)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceList
 		}
 	}
 	if q.GetName() != "" && len(out.GetCommands()) == 0 {
-		return nil, serve.Invalid("name", "%q is not a command posted by %s", q.GetName(), n.node.name)
+		return nil, serve.Invalid("name", "%q is not a command posted by %s", q.GetName(), now.name())
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/bus/faulty"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/services/health"
@@ -15,19 +16,19 @@ import (
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-// run is the node's part in one run of the rack. It receives on the node's links until
-// close. A batch run is a live run with one grant, its end.
+// run is the part of the process in one run of the rack: a group of nodes. It receives on
+// their links until close. A batch run is a live run with one grant, its end.
 type run struct {
-	machine  fabric.Machine
-	index    int // of the node in the scenario
-	links    int
+	name     string                            // of the group
+	nodes    []*hosted                         // at least one
 	scenario atomic.Pointer[topology.Scenario] // with all changes so far
 	runner   *runner.Runner
 	conn     bus.Conn
-	faults   atomic.Pointer[faulty.Conn] // nil until the node is impaired
+	faults   atomic.Pointer[faulty.Conn] // nil until the process is impaired
 	export   *exporter
 	runs     *health.Runs // of the process
-	batch    *batch       // nil in a live run
+	live     bool
+	before   usage // at the start
 
 	// The goroutine of drive owns these.
 	granted unit.Time          // end of the latest grant of a live run
@@ -36,41 +37,73 @@ type run struct {
 
 	// The loop owns these.
 	reached unit.Time
-	tally   tally
+
+	answers chan answer // holds the answer to the latest grant
+}
+
+// hosted is a node in a run.
+type hosted struct {
+	name    string
+	index   int // in the scenario
+	links   int
+	machine fabric.Machine
+	batch   *batch // nil in a live run
+	tally   tally  // the loop owns it
 
 	// The loop writes these, others read them.
 	latest     atomic.Pointer[snapshot]
 	recordings atomic.Pointer[[]*recording]
-	answers    chan answer // holds the answer to the latest grant
 }
 
-// batch is what only a batch run has.
+// batch is what only a node in a batch run has.
 type batch struct {
 	recorder *measure.Recorder
 	excerpt  *notes.Excerpt // the notes that the config requests
-	before   usage          // at the start
 }
 
-// ports returns the links and peers at the node's ports. Every node is a group.
-func ports(s *topology.Scenario, node int) []runner.Port {
-	ends := s.PortMap()[node]
-	list := make([]runner.Port, len(ends))
-	for i, end := range ends {
-		l, peer := s.Links[end.Link], s.Nodes[end.Peer].Name
-		list[i] = runner.Port{
-			Peer: peer, PeerPort: end.PeerPort, Group: peer, Link: end.Link,
-			Lookahead: l.Lookahead(),
+// node returns a node of the run by its name, nil if it is not in the run. "" is the name
+// of the only node.
+func (r *run) node(name string) *hosted {
+	for _, n := range r.nodes {
+		if n.name == name || name == "" && len(r.nodes) == 1 {
+			return n
+		}
+	}
+	return nil
+}
+
+// group returns the nodes with their links, for the loop. of has the name of the group of
+// each node of the scenario.
+func (r *run) group(s *topology.Scenario, of []string) []runner.Node {
+	all, list := s.PortMap(), make([]runner.Node, len(r.nodes))
+	for i, n := range r.nodes {
+		list[i] = runner.Node{Name: n.name, Machine: n.machine}
+		for _, end := range all[n.index] {
+			list[i].Ports = append(list[i].Ports, runner.Port{
+				Peer: s.Nodes[end.Peer].Name, PeerPort: end.PeerPort, Group: of[end.Peer], Link: end.Link, Lookahead: s.Links[end.Link].Lookahead(),
+			})
 		}
 	}
 	return list
+}
+
+// plan sets the changes of s from an instant on.
+func (r *run) plan(s *topology.Scenario, from unit.Time) {
+	indices := make([]int, len(r.nodes))
+	for i, n := range r.nodes {
+		indices[i] = n.index
+	}
+	for i, changes := range rack.Plan(s, from, indices...) {
+		r.runner.Plan(i, changes)
+	}
 }
 
 // start runs the loop until ctx ends or the run is closed. A batch run is granted its
 // end.
 func (r *run) start(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
-	if r.batch != nil {
-		r.batch.before = used()
+	if !r.live {
+		r.before = used()
 		r.runner.Grant(r.scenario.Load().Duration)
 	}
 	go func() {
@@ -85,7 +118,7 @@ func (r *run) close() {
 		r.stop()
 		for range r.ended { // until the loop has ended
 		}
-		if r.batch == nil {
+		if r.live {
 			r.export.finish(r.reached)
 		}
 	}
@@ -94,13 +127,13 @@ func (r *run) close() {
 	r.runs.End()
 }
 
-// observe processes notes. The loop calls it.
-func (r *run) observe(_ int, notes []fabric.Note) {
-	s := r.scenario.Load()
-	if r.batch != nil {
-		r.batch.recorder.Observe(notes)
-		r.batch.excerpt.Observe(notes)
+// observe processes the notes of a node. The loop calls it.
+func (r *run) observe(node int, notes []fabric.Note) {
+	s, n := r.scenario.Load(), r.nodes[node]
+	if n.batch != nil {
+		n.batch.recorder.Observe(notes)
+		n.batch.excerpt.Observe(notes)
 	}
-	r.tally.observe(s, notes)
-	r.export.observe(s, notes)
+	n.tally.observe(s, notes)
+	r.export.observe(node, s, notes)
 }

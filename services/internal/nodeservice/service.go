@@ -1,6 +1,6 @@
-// Package nodeservice implements the process of a node, NIC or switch: it serves
-// NodeService, announces its address to the rack, and takes its machine through
-// runs. It connects the machine to the loop; it knows neither the algorithms nor the
+// Package nodeservice implements the process of one or several nodes, NICs or switches:
+// it serves NodeService, announces its nodes to the rack, and takes their machines
+// through runs. It connects the machines to the loop; it knows neither the algorithms nor the
 // link protocol.
 package nodeservice
 
@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
@@ -28,12 +29,12 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Service implements NodeService for one node.
+// Service implements NodeService for the nodes of a process.
 type Service struct {
 	rackfabv1.UnimplementedNodeServiceServer
 	ctx       context.Context // of the process; its end ends all runs
-	name      string
-	kind      topology.NodeKind
+	name      string          // of the process
+	nodes     []topology.Node // their names and kinds
 	conn      bus.Conn
 	turn      chan struct{} // holds a token during a run
 	patience  time.Duration // how long a run waits for the previous one to end
@@ -46,19 +47,24 @@ type Service struct {
 // start a run right after a failed one, before all nodes have left that.
 const patience = 5 * time.Second
 
-// New returns the service of the node with the given name and kind, whose links are
-// on conn. Its runs end when ctx does.
-func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn) *Service {
-	s := &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
+// New returns the service of a process with a name, and the names and kinds of its nodes,
+// whose links are on conn. Its runs end when ctx does.
+func New(ctx context.Context, name string, nodes []topology.Node, conn bus.Conn) *Service {
+	s := &Service{ctx: ctx, name: name, nodes: nodes, conn: conn, turn: make(chan struct{}, 1), patience: patience}
 	s.runs.Add((&run{}).metrics) // every counter, at 0
 	return s
+}
+
+// has reports whether the process has a node of the kind.
+func (s *Service) has(kind topology.NodeKind) bool {
+	return slices.ContainsFunc(s.nodes, func(n topology.Node) bool { return n.Kind == kind })
 }
 
 // ExportTo sets the collector to which runs that request it export telemetry. Call it
 // before the first run.
 func (s *Service) ExportTo(collector grpc.ClientConnInterface) { s.collector = collector }
 
-// Run takes the node through one run; see NodeService.
+// Run takes the nodes through one run; see NodeService.
 func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
@@ -98,101 +104,161 @@ func (s *Service) waitTurn(ctx context.Context) error {
 	}
 }
 
-// newRun builds the node's machine, connects it to its links and starts to receive on
-// them.
+// newRun builds the machines of the nodes, connects them to their links and starts to
+// receive on these.
 func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 	if c == nil {
 		return nil, status.Error(codes.FailedPrecondition, "want config first")
 	}
-	scenario, index, err := s.find(c)
+	scenario, err := s.check(c)
 	if err != nil {
 		return nil, err
 	}
-	machines, err := rack.New(scenario)
+	groups, err := groupsOf(scenario, c)
 	if err != nil {
-		return nil, serve.Invalid("scenario", "%v", err)
+		return nil, err
 	}
-	if every := c.GetTelemetry().GetBinPs(); every > 0 && c.GetLive() {
-		machines.Sample(unit.Time(every))
-	}
-	machine, err := machines.Machine(index)
-	if err != nil {
-		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
-	}
-	ports := ports(scenario, index)
 	r := &run{
-		machine: machine, index: index, links: len(ports), conn: s.conn, runs: &s.runs,
-		ended: make(chan error, 1), answers: make(chan answer, 1),
+		name: s.name, live: c.GetLive(), conn: s.conn, runs: &s.runs, ended: make(chan error, 1), answers: make(chan answer, 1),
 	}
 	r.scenario.Store(scenario)
-	r.recordings.Store(&[]*recording{})
-	quiet := true
-	if !c.GetLive() {
-		excerpt, err := notes.New(c.GetNoteKinds())
-		if err != nil {
-			return nil, serve.Invalid("note_kinds", "%v", err)
-		}
-		r.batch = &batch{recorder: measure.NewRecorder(scenario, index), excerpt: excerpt}
-		quiet = c.GetQuiet() && !excerpt.PerFrame()
+	sampling, quiet, err := s.build(r, c, groups)
+	if err != nil {
+		return nil, err
 	}
-	if r.export, err = newExporter(s.collector, c, scenario, index, machines.Sampling()); err != nil {
+	if r.export, err = newExporter(s.collector, c, scenario, r.nodes, sampling); err != nil {
 		return nil, err
 	}
 	r.runner, err = runner.New(runner.Config{
-		Run: c.GetRunId(), Nodes: []runner.Node{{Name: s.name, Machine: machine, Ports: ports}}, Conn: s.conn, Quiet: quiet,
+		Run: c.GetRunId(), Group: s.name, Nodes: r.group(scenario, groups), Conn: s.conn, Quiet: quiet,
 		Follow: r.export.selection(), Observe: r.observe, Progress: r.advance, Reached: r.reach,
 	})
 	if err != nil {
 		r.export.close()
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	r.runner.Plan(0, rack.Plan(scenario, 0, index)[0])
-	r.takeSnapshot(0, &runner.Result{Nodes: make([]runner.NodeResult, 1)})
+	r.plan(scenario, 0)
+	r.takeSnapshots(0, &runner.Result{Nodes: make([]runner.NodeResult, len(r.nodes))})
 	r.runs.Begin(r.metrics)
 	return r, nil
 }
 
-// find parses the scenario and finds this node in it.
-func (s *Service) find(c *rackfabv1.RunConfig) (*topology.Scenario, int, error) {
+// check checks that the config is for this process, and parses the scenario.
+func (s *Service) check(c *rackfabv1.RunConfig) (*topology.Scenario, error) {
 	if c.GetNode() != s.name {
-		return nil, 0, serve.Invalid("node", "this is node %q, not %q", s.name, c.GetNode())
+		return nil, serve.Invalid("node", "this is node %q, not %q", s.name, c.GetNode())
 	}
 	if err := bus.CheckToken(c.GetRunId()); err != nil {
-		return nil, 0, serve.Invalid("run_id", "%v", err)
+		return nil, serve.Invalid("run_id", "%v", err)
 	}
 	scenario, err := scenariofile.Parse("scenario", c.GetScenario())
 	if err != nil {
-		return nil, 0, serve.InvalidScenario(err)
+		return nil, serve.InvalidScenario(err)
 	}
-	for i, n := range scenario.Nodes {
-		if n.Name != s.name {
-			continue
-		}
-		if n.Kind != s.kind {
-			return nil, 0, serve.Invalid("node", "%q is a %s here, and a %s in the scenario", s.name, s.kind, n.Kind)
-		}
-		return scenario, i, nil
-	}
-	return nil, 0, serve.Invalid("node", "the scenario has no node %q", s.name)
+	return scenario, nil
 }
 
-// snapshot returns the latest snapshot of the current run.
-func (s *Service) snapshot() (*snapshot, error) {
+// groupsOf returns the name of the group of each node of the scenario.
+func groupsOf(s *topology.Scenario, c *rackfabv1.RunConfig) ([]string, error) {
+	of, index := make([]string, len(s.Nodes)), make(map[string]int, len(s.Nodes))
+	for i, n := range s.Nodes {
+		of[i], index[n.Name] = n.Name, i
+	}
+	for _, g := range c.GetGroups() {
+		for _, name := range g.GetNodes() {
+			i, ok := index[name]
+			if !ok {
+				return nil, serve.Invalid("groups", "the scenario has no node %q", name)
+			}
+			of[i] = g.GetName()
+		}
+	}
+	return of, nil
+}
+
+// build adds the nodes of the process to the run. groups has the group of each node of
+// the scenario.
+func (s *Service) build(r *run, c *rackfabv1.RunConfig, groups []string) (sampling fabric.Sampling, quiet bool, err error) {
+	scenario := r.scenario.Load()
+	machines, err := rack.New(scenario)
+	if err != nil {
+		return sampling, false, serve.Invalid("scenario", "%v", err)
+	}
+	if every := c.GetTelemetry().GetBinPs(); every > 0 && r.live {
+		machines.Sample(unit.Time(every))
+	}
+	quiet = true
+	for i, n := range scenario.Nodes {
+		if groups[i] != s.name {
+			continue
+		}
+		if err := s.checkKind(n); err != nil {
+			return sampling, false, err
+		}
+		h := &hosted{name: n.Name, index: i, links: len(scenario.PortMap()[i])}
+		if h.machine, err = machines.Machine(i); err != nil {
+			return sampling, false, serve.Invalid("scenario", "node %s: %v", n.Name, err)
+		}
+		h.recordings.Store(&[]*recording{})
+		if !r.live {
+			excerpt, err := notes.New(c.GetNoteKinds())
+			if err != nil {
+				return sampling, false, serve.Invalid("note_kinds", "%v", err)
+			}
+			h.batch = &batch{recorder: measure.NewRecorder(scenario, i), excerpt: excerpt}
+			quiet = c.GetQuiet() && !excerpt.PerFrame()
+		}
+		r.nodes = append(r.nodes, h)
+	}
+	if len(r.nodes) == 0 {
+		return sampling, false, serve.Invalid("node", "the scenario has no node %q", s.name)
+	}
+	return machines.Sampling(), quiet, nil
+}
+
+// checkKind checks that a node of the scenario is one of the process.
+func (s *Service) checkKind(n topology.Node) error {
+	for _, own := range s.nodes {
+		switch {
+		case own.Name != n.Name:
+		case own.Kind == n.Kind:
+			return nil
+		default:
+			return serve.Invalid("node", "%q is a %s here, and a %s in the scenario", n.Name, own.Kind, n.Kind)
+		}
+	}
+	return serve.Invalid("groups", "the process %s has no node %q", s.name, n.Name)
+}
+
+// snapshot returns the latest snapshot of a node in the current run. "" is the name of
+// the only node.
+func (s *Service) snapshot(node string, kind topology.NodeKind) (*snapshot, error) {
 	r := s.present.Load()
 	if r == nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "node %s is not in a run", s.name)
 	}
-	return r.latest.Load(), nil
+	if n := r.node(node); n != nil {
+		if now := n.latest.Load(); now.scenario.Nodes[n.index].Kind == kind {
+			return now, nil
+		}
+	}
+	var known []string
+	for _, n := range s.nodes {
+		if n.Kind == kind {
+			known = append(known, n.Name)
+		}
+	}
+	return nil, checkNames("node", []string{node}, known, string(kind)+" of the process "+s.name)
 }
 
-// settings returns the node's settings with the given keys, and all its settings if
-// keys is empty.
-func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
-	now, err := s.snapshot()
+// settings returns a node's settings with the given keys, and all its settings if keys is
+// empty.
+func (s *Service) settings(node string, kind topology.NodeKind, keys []string) (*rackfabv1.NodeSettings, error) {
+	now, err := s.snapshot(node, kind)
 	if err != nil {
 		return nil, err
 	}
-	out := &rackfabv1.NodeSettings{Node: s.name, AtPs: int64(now.at)}
+	out := &rackfabv1.NodeSettings{Node: now.name(), AtPs: int64(now.at)}
 	var known []string
 	for _, one := range scenariofile.NodeSettings(now.scenario, now.index, now.at) {
 		known = append(known, one.Key)
@@ -200,7 +266,7 @@ func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
 			out.Settings = append(out.Settings, &rackfabv1.NodeSetting{Key: one.Key, Value: one.Value, Live: one.Live})
 		}
 	}
-	return out, checkNames("keys", keys, known, "setting of "+s.name)
+	return out, checkNames("keys", keys, known, "setting of "+now.name())
 }
 
 // checkNames returns INVALID_ARGUMENT if a request's field has a name that is unknown.

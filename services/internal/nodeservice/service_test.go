@@ -43,7 +43,7 @@ func start(t *testing.T, name string, kind topology.NodeKind, conn bus.Conn) *no
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := New(ctx, name, kind, conn)
+	s := New(ctx, name, []topology.Node{{Name: name, Kind: kind}}, conn)
 	s.patience = 300 * time.Millisecond
 	rackfabv1.RegisterNodeServiceServer(server, s)
 	ended := make(chan error, 1)

@@ -11,8 +11,8 @@ import (
 
 // snapshot is the state of the node in a run at an instant. It is immutable.
 type snapshot struct {
-	at       unit.Time // of the earliest pending event, at most the grant
-	result   runner.Result
+	at       unit.Time     // of the earliest pending event, at most the grant
+	result   runner.Result // of its process
 	scenario *topology.Scenario
 	index    int // of the node
 	nic      nic.Stats
@@ -20,22 +20,30 @@ type snapshot struct {
 	commands []*rackfabv1.CommandStats
 }
 
-// takeSnapshot takes and stores a snapshot. Only the loop may call it once the loop
-// runs.
-func (r *run) takeSnapshot(at unit.Time, result *runner.Result) *snapshot {
-	s := &snapshot{at: at, result: *result, scenario: r.scenario.Load(), index: r.index, commands: r.tally.list()}
-	switch m := r.machine.(type) {
-	case *nic.NIC:
-		s.nic = m.Stats()
-	case *switching.Switch:
-		s.sw = m.Stats()
+// takeSnapshots takes and stores a snapshot of every node. Only the loop may call it once
+// the loop runs.
+func (r *run) takeSnapshots(at unit.Time, result *runner.Result) {
+	scenario := r.scenario.Load()
+	for _, n := range r.nodes {
+		s := &snapshot{at: at, result: *result, scenario: scenario, index: n.index, commands: n.tally.list()}
+		switch m := n.machine.(type) {
+		case *nic.NIC:
+			s.nic = m.Stats()
+		case *switching.Switch:
+			s.sw = m.Stats()
+		}
+		n.latest.Store(s)
 	}
-	r.latest.Store(s)
 	r.runs.Reach(at)
-	return s
 }
 
-// progress returns the progress of the node's run.
+// progress returns the progress of the run.
+func (r *run) progress() *rackfabv1.RunProgress { return r.nodes[0].latest.Load().progress() }
+
+// name returns the name of the node.
+func (s *snapshot) name() string { return s.scenario.Nodes[s.index].Name }
+
+// progress returns the progress of the process's run.
 func (s *snapshot) progress() *rackfabv1.RunProgress {
 	return &rackfabv1.RunProgress{FabricTimePs: int64(s.at), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes}
 }

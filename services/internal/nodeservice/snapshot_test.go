@@ -13,8 +13,8 @@ import (
 
 // A node without a run returns the error that says so.
 func TestCallsWithoutARun(t *testing.T) {
-	s := New(t.Context(), "h0", topology.NIC, bus.NewMemory().Dial())
-	n, w := &nicService{node: s}, &switchService{node: s}
+	s := New(t.Context(), "h0", []topology.Node{{Name: "h0", Kind: topology.NIC}}, bus.NewMemory().Dial())
+	n, w := &nicService{process: s}, &switchService{process: s}
 	_, err1 := n.GetStats(t.Context(), &rackfabv1.NicServiceGetStatsRequest{})
 	_, err2 := n.GetSettings(t.Context(), &rackfabv1.NicServiceGetSettingsRequest{})
 	_, err3 := n.ListCommands(t.Context(), &rackfabv1.NicServiceListCommandsRequest{})

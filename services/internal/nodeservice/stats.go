@@ -12,22 +12,23 @@ import (
 // maxFlows bounds the flows that a node lists individually.
 const maxFlows = 64
 
-// stats returns the statistics of the node. The loop calls it.
-func (r *run) stats(now *snapshot) *rackfabv1.NodeStats {
-	s, events := now.scenario, &r.tally.events
+// stats returns the statistics of the node, without those of its process. The loop calls
+// it.
+func (n *hosted) stats(now *snapshot) *rackfabv1.NodeStats {
+	s, events := now.scenario, &n.tally.events
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[r.index].Name, Notices: map[string]int64{}, Bus: r.busStats(&now.result), Commands: now.commands, Telemetry: r.export.counts(),
+		Node: n.name, Notices: map[string]int64{}, Commands: now.commands,
 		FlowsStarted: events[fabric.FlowStarted], FlowsEnded: events[fabric.Completed] + events[fabric.FlowStopped],
 	}
-	for kind, n := range events {
-		if n > 0 {
-			out.Notices[fabric.Kind(kind).String()] = n
+	for kind, count := range events {
+		if count > 0 {
+			out.Notices[fabric.Kind(kind).String()] = count
 		}
 	}
-	for _, end := range s.PortMap()[r.index] {
+	for _, end := range s.PortMap()[n.index] {
 		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.Nodes[end.Peer].Name})
 	}
-	if s.Nodes[r.index].Kind == topology.NIC {
+	if s.Nodes[n.index].Kind == topology.NIC {
 		nicStats(now.nic, s, out)
 	}
 	for i := range now.sw.Ports {
@@ -36,7 +37,7 @@ func (r *run) stats(now *snapshot) *rackfabv1.NodeStats {
 	return out
 }
 
-// busStats returns the counters of the node's envelopes.
+// busStats returns the counters of the process's envelopes.
 func (r *run) busStats(result *runner.Result) *rackfabv1.BusStats {
 	struck := r.envelopeFaults()
 	return &rackfabv1.BusStats{

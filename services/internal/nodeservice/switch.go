@@ -6,22 +6,23 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// switchService serves SwitchService for a node that is a switch.
+// switchService serves SwitchService for the switches of a process.
 type switchService struct {
 	rackfabv1.UnimplementedSwitchServiceServer
-	node *Service
+	process *Service
 }
 
 // GetStats returns the counters of the switch's ports and queues.
 func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
-	now, err := w.node.snapshot()
+	now, err := w.process.snapshot(q.GetNode(), topology.Switch)
 	if err != nil {
 		return nil, err
 	}
-	out := &rackfabv1.SwitchServiceGetStatsResponse{Node: w.node.name, AtPs: int64(now.at), Buffer: map[string]uint64{
+	out := &rackfabv1.SwitchServiceGetStatsResponse{Node: now.name(), AtPs: int64(now.at), Buffer: map[string]uint64{
 		"SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES": uint64(now.sw.SharedUsed),
 	}}
 	var peers []string
@@ -32,7 +33,7 @@ func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGe
 			out.Ports = append(out.Ports, switchPort(i, peer, &now.sw.Ports[i]))
 		}
 	}
-	return out, checkNames("peers", q.GetPeers(), peers, "peer of "+w.node.name)
+	return out, checkNames("peers", q.GetPeers(), peers, "peer of "+now.name())
 }
 
 func switchPort(number int, peer string, p *switching.PortStats) *rackfabv1.SwitchPortStats {
@@ -56,6 +57,6 @@ func switchClass(class int, c *switching.ClassStats) *rackfabv1.SwitchClassStats
 
 // GetSettings returns the current settings of the switch.
 func (w *switchService) GetSettings(_ context.Context, q *rackfabv1.SwitchServiceGetSettingsRequest) (*rackfabv1.SwitchServiceGetSettingsResponse, error) {
-	settings, err := w.node.settings(q.GetKeys())
+	settings, err := w.process.settings(q.GetNode(), topology.Switch, q.GetKeys())
 	return &rackfabv1.SwitchServiceGetSettingsResponse{Settings: settings}, err
 }

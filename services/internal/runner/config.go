@@ -14,7 +14,8 @@ const silence = 30 * time.Second
 // Config configures a Runner. The names and links are those of a valid scenario.
 type Config struct {
 	Run   string // name of the run; a token of a subject
-	Nodes []Node // the group; it has the name of its first node
+	Group string // name of the group; a token of a subject
+	Nodes []Node // of the group
 	Conn  bus.Conn
 	Quiet bool // omit the notes of every frame
 	// Follow selects the messages whose frames have notes even if Quiet is set.
@@ -41,7 +42,7 @@ type Node struct {
 type Port struct {
 	Peer      string
 	PeerPort  fabric.Port
-	Group     string    // the first node of the group that contains the peer
+	Group     string    // the group that contains the peer
 	Link      int       // index of the link in the scenario
 	Lookahead unit.Time // least time from the start of a transmission to the arrival, above 0
 }

@@ -59,7 +59,7 @@ func child(text string) error {
 	defer conn.Close()
 	var before time.Duration
 	r, err := New(Config{
-		Run: "bench", Nodes: []Node{{s.names[i], s.toys[i], s.toys[i].ports}}, Conn: conn, Quiet: true,
+		Run: "bench", Group: s.names[i], Nodes: []Node{{s.names[i], s.toys[i], s.toys[i].ports}}, Conn: conn, Quiet: true,
 		Reached: func(_ unit.Time, r *Result) {
 			_ = json.NewEncoder(os.Stdout).Encode(report{*r, processor() - before})
 		},

@@ -34,7 +34,6 @@ const progressTicks = 2
 // calls, at Run or the next call of Grant.
 type Runner struct {
 	cfg      Config
-	name     string // of the group
 	group    *node.Group
 	wires    *wiring
 	links    *bus.Sync
@@ -60,15 +59,15 @@ type Runner struct {
 // New subscribes to the envelopes to the group. Once New has returned, the Runner
 // receives everything that a peer sends.
 func New(cfg Config) (*Runner, error) {
-	r := &Runner{cfg: cfg, name: cfg.Nodes[0].Name, inbox: newInbox(), granted: make(chan struct{}, 1)}
+	r := &Runner{cfg: cfg, inbox: newInbox(), granted: make(chan struct{}, 1)}
 	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
 	r.PublishOn(cfg.Conn)
 	var err error
-	if r.wires, err = wire(cfg.Nodes); err != nil {
+	if r.wires, err = wire(cfg.Group, cfg.Nodes); err != nil {
 		return nil, err
 	}
-	if r.links, err = r.wires.sync(cfg.Run, r.name); err != nil {
+	if r.links, err = r.wires.sync(cfg.Run, cfg.Group); err != nil {
 		return nil, err
 	}
 	nodes, peers := make([]*node.Node, len(cfg.Nodes)), make(map[string]int)
@@ -78,14 +77,14 @@ func New(cfg Config) (*Runner, error) {
 	}
 	r.group = node.NewGroup(nodes, r.wires.inside, r.wires.lookahead)
 	for i, p := range r.wires.peers {
-		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, r.name, p.group))
-		peers[bus.LinkSubject(cfg.Run, p.group, r.name)] = i
+		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, cfg.Group, p.group))
+		peers[bus.LinkSubject(cfg.Run, p.group, cfg.Group)] = i
 	}
 	return r, r.subscribe(peers)
 }
 
 func (r *Runner) subscribe(peers map[string]int) error {
-	stop, err := r.cfg.Conn.Subscribe(bus.InPattern(r.cfg.Run, r.name), func(subject string, data []byte) {
+	stop, err := r.cfg.Conn.Subscribe(bus.InPattern(r.cfg.Run, r.cfg.Group), func(subject string, data []byte) {
 		if i, ok := peers[subject]; ok {
 			r.inbox.put(message{i, data})
 			return
@@ -144,6 +143,9 @@ func (r *Runner) steer() {
 		step()
 	}
 }
+
+// Links returns the number of links of the nodes, those between them counted once.
+func (r *Runner) Links() int { return r.wires.count() }
 
 // Close unsubscribes from the envelopes to the group. Call it after Run has returned, or instead
 // of Run.

@@ -37,7 +37,7 @@ func play(tb testing.TB, s *shape, cut []int, dial func(i int) bus.Conn) *outcom
 	for i, nodes := range groups {
 		all.Add(1)
 		cfg := Config{
-			Run: "test", Nodes: nodes, Conn: dial(i), Quiet: true,
+			Run: "test", Group: nodes[0].Name, Nodes: nodes, Conn: dial(i), Quiet: true,
 			Reached: func(unit.Time, *Result) { all.Done() },
 		}
 		r, err := New(cfg)
@@ -145,7 +145,7 @@ func TestIdleNodeReportsTheEnd(t *testing.T) {
 	s := shapes["star, idle"]()
 	var got []unit.Time
 	r, err := New(Config{
-		Run: "test", Nodes: []Node{{s.names[3], s.toys[3], s.toys[3].ports}}, Conn: memory()(0),
+		Run: "test", Group: s.names[3], Nodes: []Node{{s.names[3], s.toys[3], s.toys[3].ports}}, Conn: memory()(0),
 		Progress: func(next unit.Time, _ *Result) { got = append(got, next) },
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ func schedule(t interface{ Fatal(...any) }, s *shape, cut []int, dial func(i int
 	groups, toys := s.groups(cut)
 	runners := make([]*Runner, len(groups))
 	for i, nodes := range groups {
-		r, err := New(Config{Run: "test", Nodes: nodes, Conn: dial(i), Quiet: true})
+		r, err := New(Config{Run: "test", Group: nodes[0].Name, Nodes: nodes, Conn: dial(i), Quiet: true})
 		if err != nil {
 			t.Fatal(err)
 		}

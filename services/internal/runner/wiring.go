@@ -36,8 +36,8 @@ type peer struct {
 // socket is a port of a node, by their indices, and the link there.
 type socket struct{ node, port, link int }
 
-// wire returns the wiring of a group. The error names an unknown peer.
-func wire(group []Node) (*wiring, error) {
+// wire returns the wiring of the group with the given name. The error names an unknown peer.
+func wire(name string, group []Node) (*wiring, error) {
 	w := &wiring{lookahead: unit.Never}
 	index, others := map[string]int{}, map[string]int{}
 	for i, n := range group {
@@ -46,7 +46,7 @@ func wire(group []Node) (*wiring, error) {
 	for i, n := range group {
 		w.inside, w.outside = append(w.inside, make([]node.End, len(n.Ports))), append(w.outside, make([]line, len(n.Ports)))
 		for p, far := range n.Ports {
-			if far.Group == group[0].Name {
+			if far.Group == name {
 				at, ok := index[far.Peer]
 				if !ok {
 					return nil, fmt.Errorf("port %d of %s: no node %s in the group", p, n.Name, far.Peer)
@@ -84,6 +84,18 @@ func (w *wiring) sync(run, group string) (*bus.Sync, error) {
 		peers = append(peers, bus.PeerConfig{Name: p.group + "->" + group, Links: len(p.links), Lookahead: p.lookahead})
 	}
 	return bus.NewSync(uint32(xxhash.Sum64String(run))|1, peers, 0, int(silence/tick))
+}
+
+// count returns the number of links, those inside counted once.
+func (w *wiring) count() (links int) {
+	ports := 0
+	for i := range w.inside {
+		ports += len(w.inside[i])
+	}
+	for _, p := range w.peers {
+		links += len(p.links)
+	}
+	return (ports + links) / 2
 }
 
 // at returns the node and its port at a link to a peer.

@@ -68,7 +68,7 @@ func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Sce
 // rack. Variants run in parallel in memory, but one after the other over NATS.
 func (f *runFlags) inMemory(c *cobra.Command) {
 	asked := func(flag string) bool { return c.Flags().Changed(flag) }
-	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") {
+	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") && !asked("processes") {
 		f.Bus = "memory"
 	}
 }

@@ -45,6 +45,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes in this process", "nats", "memory")
 	f.NATS.AddFlags(c)
+	f.Processes.AddFlag(c)
 	client.TLSFlag(c, &f.TLS)
 	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run there")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random numbers (default: the scenario's)")
@@ -57,6 +58,7 @@ func runCommand() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
+	c.MarkFlagsMutuallyExclusive("controller", "processes")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }

@@ -1,5 +1,5 @@
-// Package engine runs scenarios to their end: in this process, with one process per node,
-// or on a rack that is already up.
+// Package engine runs scenarios to their end: in this process, with one process per node
+// or group of nodes, or on a rack that is already up.
 package engine
 
 import (
@@ -39,6 +39,7 @@ type Listener struct {
 // Flags select the engine.
 type Flags struct {
 	Bus        string
+	Processes  client.Processes
 	NATS       client.NATS
 	TLS        string
 	Controller string

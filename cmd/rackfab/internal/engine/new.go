@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -101,6 +102,9 @@ func (m memoryEngine) Close() { m.end() }
 // New returns the engine that the flags select. s is the rack.
 func New(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
 	if f.Bus == "memory" {
+		if f.Processes != 0 {
+			return nil, errors.New("--processes: needs --bus nats")
+		}
 		return newMemoryEngine(ctx, f)
 	}
 	if f.Controller != "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/rackfab/rackfab/services/launch"
 )
 
-// rackEngine runs scenarios with one process per node.
+// rackEngine runs scenarios with one process per node or group of nodes.
 type rackEngine struct {
 	rack      player
 	name      string // prefix of the run names on the bus; may be empty
@@ -43,7 +43,11 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)})
+	processes, err := f.Processes.Of(s)
+	if err != nil {
+		return nil, err
+	}
+	rack, err := launch.Start(ctx, launch.Options{Groups: launch.Groups(s, processes), Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +80,7 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 	if err != nil {
 		return nil, err
 	}
+	outcome.Processes = report.Processes
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.GetMaxRssBytes(), n.GetProgramBytes()
 		p.telemetry.Totals.Add(n.GetTelemetry())

@@ -68,7 +68,7 @@ func waitForSignal(c *cobra.Command, rack *launch.Rack, journal string) error {
 			failed = nil
 			err := context.Cause(rack.Failed())
 			var p *launch.ProcessError
-			if !errors.As(err, &p) || !p.Node {
+			if !errors.As(err, &p) || p.Nodes == 0 {
 				return err
 			}
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "rackfab: %v\nrackfab: the live run has failed; status and journal are still available\n", err)

@@ -31,6 +31,7 @@ type upFlags struct {
 	rack       client.Rack
 	controller string
 	nats       client.NATS
+	processes  client.Processes
 	overrides  load.Overrides
 	pace       string
 	journal    string
@@ -44,7 +45,7 @@ func upCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up [SCENARIO|FILE]",
 		Short: "Start a rack that runs until Ctrl-C and that other commands control",
-		Long: "Start one process per node, a bus and a controller on this machine, and start the clock.\n" +
+		Long: "Start one process per node or group of nodes, a bus and a controller on this machine, and start the clock.\n" +
 			"Every change is written to the journal of the rack, which `rackfab replay` repeats bit for bit.",
 		Example: "rackfab up pcn-16to2 --scheme pcn",
 		Args:    cobra.MaximumNArgs(1),
@@ -54,6 +55,8 @@ func upCommand() *cobra.Command {
 	f.rack.AddFlags(c)
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is already up, to start the live run there; rackfab down ends it")
 	f.nats.AddFlags(c)
+	f.processes.AddFlag(c)
+	c.MarkFlagsMutuallyExclusive("controller", "processes")
 	f.overrides.AddFlags(c, "")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
@@ -100,6 +103,10 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	if err != nil {
 		return err
 	}
+	processes, err := f.processes.Of(s)
+	if err != nil {
+		return err
+	}
 	if l, err := net.Listen("tcp", f.rack.Address); err != nil {
 		return fmt.Errorf("--address: %w: another rack may be up (`rackfab status`); --address HOST:PORT selects another address", err)
 	} else if err := l.Close(); err != nil {
@@ -111,7 +118,7 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 		own = collector.Listen
 	}
 	rack, err := launch.Start(c.Context(), launch.Options{
-		Nodes: s.Nodes, Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
+		Groups: launch.Groups(s, processes), Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
 		Collector: cmp.Or(f.telemetry.Receiver(), own), Collect: f.collect(), Log: c.ErrOrStderr(),
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/nic"
 	switchd "github.com/rackfab/rackfab/services/switch"
+	"github.com/rackfab/rackfab/services/worker"
 )
 
 // Commands returns the commands of the package. `rackfab run` and `rackfab up` start the
@@ -22,7 +23,7 @@ import (
 func Commands() []*cobra.Command {
 	return []*cobra.Command{
 		busCommand(), controllerCommand(), nodeCommand("nic", "Run one NIC of a rack", "h0", nic.Main),
-		nodeCommand("switch", "Run one switch of a rack", "s0", switchd.Main),
+		nodeCommand("switch", "Run one switch of a rack", "s0", switchd.Main), workerCommand(),
 		collectorCommand(), pageCommand(), composeCommand(), certsCommand(), healthCommand(),
 	}
 }
@@ -41,6 +42,27 @@ func nodeCommand(name, short, node string, run func(context.Context, nic.Options
 	p.prepare = func() error { p.member = o.Name; return nil }
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
 	c.Flags().StringVar(&o.Name, "name", "", "name of the node in the scenario")
+	_ = c.MarkFlagRequired("name") // it exists
+	return c
+}
+
+func workerCommand() *cobra.Command {
+	var p process
+	var o worker.Options
+	var nics, switches string
+	c := p.command(&cobra.Command{
+		Use: "worker", Short: "Run several nodes of a rack in one process",
+		Long:    "Run several nodes of a rack in one process. Frames between them pass in memory, without the bus.\nThe process has the key and the certificate of one of the nodes.",
+		Example: "rackfab worker --name h0 --nics h0..h7 --switches s0 --bus nats://192.0.2.1:4222 --nkey certs/h0/nkey --tls certs --listen 192.0.2.2:7000",
+	}, func(ctx context.Context, ready io.Writer) error {
+		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
+		return worker.Main(ctx, o, nics, switches)
+	})
+	p.prepare = func() error { p.member = o.Name; return nil }
+	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
+	c.Flags().StringVar(&o.Name, "name", "", "name of the process: one of the nodes")
+	c.Flags().StringVar(&nics, "nics", "", "names and ranges of the NICs, h0..h7")
+	c.Flags().StringVar(&switches, "switches", "", "names and ranges of the switches")
 	_ = c.MarkFlagRequired("name") // it exists
 	return c
 }
