@@ -18,8 +18,8 @@
 //	nic/notify    what receivers send back about congestion
 //	nic/control   the queue of ACKs, NAKs, CNPs and credit
 //	nic/uet       receiver credit: accounts of senders, grants of receivers
-//	nic/work      work requests: queues, triggers, packets
-//	nic/shaper    turns and token buckets
+//	nic/work      work requests: schedule, queues, triggers, packets
+//	nic/shaper    what a NIC sends next: turns and token buckets
 //	nic/qp        queue pairs: packet numbers, completion, recovery, reaction points
 //	switching  queues, thresholds, pauses
 //	switching/rttx   ECN marks converted to RTT increments

@@ -1,6 +1,14 @@
-// Package nic emulates an RDMA network interface: reliable-connection queue pairs that
-// send and receive RoCEv2, a pacer per flow driven by package cc, and the notification
-// point. It knows flows, windows and retransmissions. It does not know switches.
+// Package nic emulates an RDMA network interface with one port. This package connects the link
+// with the queue pairs: it passes arriving frames to them, transmits what the arbiter picks,
+// and applies changes. It knows no packet sequence number, window or switch. Where to look:
+//
+//	work     a request is cut into packets; commands wait in their queues
+//	shaper   a token is spent; the arbiter picks what is sent next
+//	qp       an ACK, a NAK or a timeout is handled
+//	rx       a frame waits for the host; a pause begins and ends
+//	notify   a receiver decides to make a CNP
+//	control  ACKs, NAKs and CNPs wait for the link
+//	uet      credit is granted, counted and spent
 package nic
 
 import (

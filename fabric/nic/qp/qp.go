@@ -1,7 +1,8 @@
 // Package qp implements the queue pairs of a NIC: packet sequence numbers, packets in
-// flight, completion, loss recovery, and the reaction point with its pacer. A queue pair
-// knows neither the link nor the other queue pairs; what all of a NIC's queue pairs share
-// is a Device.
+// flight, completion, loss recovery (this is where a NAK is answered), and the reaction point
+// with its pacer. A queue pair knows neither the link nor the other queue pairs; what all of a
+// NIC's queue pairs share is a Device. Engine connects the queue pairs of connections with the
+// command queues of package work and the units of package shaper.
 package qp
 
 import (
