@@ -64,7 +64,7 @@ func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, err
 			}
 		}
 	}
-	for range l.Steps(200) {
+	for range l.Steps(200, l.Run) {
 		if keep != nil && !keep() {
 			return nil, nil
 		}

@@ -18,20 +18,18 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Lab is a rack in one process.
-//
-// It advances in windows. Every link delays frames by at least the lookahead. Each
-// node can therefore handle all events before the earliest event of the rack plus the
-// lookahead on its own: no frame sent in a window arrives in the same window.
+// Lab is a rack in one process. Its nodes are in one group, or in several that may run
+// on several cores, see Cut and Window.
 type Lab struct {
 	scenario  *topology.Scenario
 	nodes     []*node.Node
 	recorders []*measure.Recorder
 	ports     [][]topology.End
-	lookahead unit.Time
+	groups    []*group
+	pools     []*frame.Pool // of the groups, and of those of earlier cuts
+	of        []int         // group of each node
+	across    unit.Time     // lookahead of the links between groups
 	now       unit.Time
-	out       fabric.Out
-	pool      frame.Pool
 	// Listen, if set, is called with the notes of a node, in order of time within a
 	// call. Per-frame notes are omitted unless PerFrame is set. Use Hear for several
 	// listeners.
@@ -47,21 +45,19 @@ func New(s *topology.Scenario) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{scenario: s, ports: s.PortMap(), lookahead: unit.Never}
+	l := &Lab{scenario: s, ports: s.PortMap()}
 	for i, n := range s.Nodes {
 		m, err := machines.Machine(i)
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.Name, err)
 		}
-		l.nodes = append(l.nodes, node.New(m, len(l.ports[i]), &l.pool))
+		l.nodes = append(l.nodes, node.New(m, len(l.ports[i]), nil))
 		l.recorders = append(l.recorders, measure.NewRecorder(s, i))
 	}
 	for i, changes := range rack.Plan(s, 0) {
 		l.nodes[i].Plan(changes)
 	}
-	for i := range s.Links {
-		l.lookahead = min(l.lookahead, s.Links[i].Lookahead())
-	}
+	l.Cut(make([]int, len(l.nodes)))
 	return l, nil
 }
 
@@ -86,25 +82,24 @@ func (l *Lab) FrameHops() (hops int64) {
 }
 
 // Run handles every event before end, which must not exceed the scenario's
-// duration.
+// duration. It runs all groups on the caller's core.
 func (l *Lab) Run(end unit.Time) {
-	for {
-		at := l.Next()
-		if at >= end {
-			l.now = max(l.now, end)
-			return
+	l.Begin()
+	for more := true; more; {
+		for g := range l.groups {
+			more = l.Window(g, end)
 		}
-		l.window(min(at+l.lookahead, end))
 	}
 }
 
-// Steps runs the scenario to its end in n equal steps of fabric time. It yields the
-// instant reached after each step, for callers that show progress or may stop.
-func (l *Lab) Steps(n int) iter.Seq[unit.Time] {
+// Steps runs the scenario to its end in n equal steps of fabric time, each by a call of
+// run, such as l.Run. It yields the instant reached after each step, for callers that
+// show progress or may stop.
+func (l *Lab) Steps(n int, run func(end unit.Time)) iter.Seq[unit.Time] {
 	return func(yield func(unit.Time) bool) {
 		end := l.scenario.Duration
 		for l.now < end {
-			l.Run(min(end, l.now+max(end/unit.Time(n), 1)))
+			run(min(end, l.now+max(end/unit.Time(n), 1)))
 			if !yield(l.now) {
 				return
 			}
@@ -112,37 +107,9 @@ func (l *Lab) Steps(n int) iter.Seq[unit.Time] {
 	}
 }
 
-// window runs every node up to bound.
-func (l *Lab) window(bound unit.Time) {
-	for i, n := range l.nodes {
-		for n.Next() < bound {
-			l.out.Reset()
-			l.out.Quiet, l.out.Follow = !l.PerFrame, l.Follow
-			n.Run(bound, &l.out)
-			l.deliver(i)
-		}
-	}
-	l.now = bound
-}
-
-// deliver passes the sends and notes of node i to their receivers.
-func (l *Lab) deliver(i int) {
-	ends := l.ports[i]
-	for s := range l.out.Sends {
-		send := &l.out.Sends[s]
-		end := ends[send.Port]
-		l.nodes[end.Peer].Take(end.PeerPort, send.Frame)
-		send.Frame = nil
-	}
-	l.recorders[i].Observe(l.out.Notes)
-	if l.Listen != nil {
-		l.Listen(i, l.out.Notes)
-	}
-}
-
 // Hear calls hear with the notes of the given kinds, in addition to the current
 // Listen. The notes of a node come in order of time; the order of the nodes is
-// undefined. Call Hear before the run.
+// undefined, and depends on the groups. Call Hear before the run.
 func (l *Lab) Hear(kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) {
 	l.PerFrame = l.PerFrame || slices.ContainsFunc(kinds, fabric.Kind.PerFrame)
 	before, chosen := l.Listen, []fabric.Note(nil)
@@ -161,7 +128,7 @@ func (l *Lab) Hear(kinds []fabric.Kind, hear func(node int, notes []fabric.Note)
 }
 
 // Look sets the tap of the node with that index in the scenario and replaces the
-// previous one; nil removes it.
+// previous one; nil removes it. The tap is called on the core of the node's group.
 func (l *Lab) Look(index int, t *node.Tap) { l.nodes[index].Look(t) }
 
 // Machine returns the machine of the node with that index in the scenario, for

@@ -65,6 +65,9 @@ func New(machine fabric.Machine, ports int, pool *frame.Pool) *Node {
 	}
 }
 
+// Share replaces the pool of the node: that of the loop which runs it from now on.
+func (n *Node) Share(pool *frame.Pool) { n.pool = pool }
+
 // Push adds a copy of a frame that arrives at port. The frames of a port must come in the
 // order of their arrivals, none before Now. Push panics on any other order, a fault of the
 // caller.

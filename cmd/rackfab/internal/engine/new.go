@@ -66,7 +66,7 @@ func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(A
 		l.Hear(ear.Kinds, ear.Hear)
 	}
 	before := threadSeconds()
-	for now := range l.Steps(steps) {
+	for now := range l.Steps(steps, l.Run) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
