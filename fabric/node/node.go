@@ -36,6 +36,7 @@ type Node struct {
 	changes  []fabric.Change // future changes, in the order of their instants
 	applied  int
 	now      unit.Time
+	own      unit.Time // next event of the machine itself, Never if there is none
 	arrivals int64
 	digest   *xxhash.Digest
 	unhashed []byte // arrivals and changes that the digest does not yet contain
@@ -56,12 +57,23 @@ const digestBlock = 512
 // New returns a node with the given machine and number of ports. Nodes in one loop share
 // a pool of frames.
 func New(machine fabric.Machine, ports int, pool *frame.Pool) *Node {
-	return &Node{
+	n := &Node{
 		machine: machine,
 		inbox:   make([]ring.Ring[arrival], ports),
 		pool:    pool,
 		order:   agenda.New(ports),
 		digest:  xxhash.New(),
+	}
+	n.ask()
+	return n
+}
+
+// ask updates own after a call of the machine. Loops ask idle nodes for their next event
+// all the time, so the answer must not take a look into the machine.
+func (n *Node) ask() {
+	n.own = unit.Never
+	if at, ok := n.machine.Next(); ok {
+		n.own = at
 	}
 }
 
@@ -132,8 +144,8 @@ func (n *Node) control(out *fabric.Out) {
 func (n *Node) Next() unit.Time {
 	_, at := n.order.First()
 	at = min(at, n.change())
-	if own, ok := n.machine.Next(); ok && own < at {
-		return max(own, n.now)
+	if n.own < at {
+		return max(n.own, n.now)
 	}
 	return at
 }
@@ -147,18 +159,18 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	ticks := 0
 	for len(out.Sends) < SendLimit {
 		port, at := n.order.First()
-		own, ticking := n.machine.Next()
+		own := max(n.own, n.now)
 		if len(n.changes) > 0 {
-			if c := n.changes[0].At; c <= at && (!ticking || c <= max(own, n.now)) {
+			if c := n.changes[0].At; c <= at && c <= own {
 				if c >= bound {
 					return
 				}
 				n.control(out)
+				n.ask()
 				continue
 			}
 		}
-		if ticking && own < at {
-			own = max(own, n.now)
+		if n.own < at {
 			if own >= bound {
 				return
 			}
@@ -173,12 +185,14 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 			if n.tap != nil {
 				n.handled(sends, notes, out)
 			}
+			n.ask()
 			continue
 		}
 		if at >= bound {
 			return
 		}
 		n.arrive(at, port, out)
+		n.ask()
 	}
 }
 
