@@ -1,19 +1,23 @@
 // Package ring implements a FIFO queue. It does not know its items.
 package ring
 
-// Ring is a FIFO queue in a circular buffer. The buffer grows and never shrinks, so
-// that a ring stops allocating once it has reached its longest length. The zero Ring is
-// empty, ready to use and unlimited.
+// Ring is a FIFO queue in a circular buffer. The buffer grows with its content. It is
+// halved after patience busy periods in a row, from one empty instant to the next, with
+// few items each: a burst gives its memory back, and a ring that is long now and then does
+// not allocate. The zero Ring is empty, ready to use and unlimited.
 //
 // Invariant: len(items) is 0 or a power of two.
 type Ring[T any] struct {
 	items       []T
 	head, count int
 	limit       int
+	short       int // busy periods in a row that needed at most a quarter of items
 }
 
-// initial is the initial capacity of a ring.
-const initial = 16
+const (
+	initial  = 16 // initial capacity of a ring in items
+	patience = 1000
+)
 
 // WithLimit returns an empty ring that is full at limit items.
 func WithLimit[T any](limit int) Ring[T] { return Ring[T]{limit: limit} }
@@ -51,6 +55,9 @@ func (r *Ring[T]) At(i int) *T { return &r.items[(r.head+i)&(len(r.items)-1)] }
 func (r *Ring[T]) Drop(n int) {
 	r.count -= n
 	if r.count == 0 {
+		if len(r.items) > initial {
+			r.drained(r.head + n)
+		}
 		r.head = 0 // stay in the part of the buffer that the cache holds
 		return
 	}
@@ -62,6 +69,15 @@ func (r *Ring[T]) Pop() T {
 	item := *r.Front()
 	r.Drop(1)
 	return item
+}
+
+// drained ends a busy period, in which the head reached the given index.
+func (r *Ring[T]) drained(head int) {
+	if r.short++; head > len(r.items)/4 {
+		r.short = 0
+	} else if r.short == patience {
+		r.items, r.short = make([]T, len(r.items)/2), 0
+	}
 }
 
 func (r *Ring[T]) grow() {

@@ -58,3 +58,31 @@ func TestRingWithoutLimitIsNeverFull(t *testing.T) {
 		t.Errorf("%v allocations per push at constant length", got)
 	}
 }
+
+// A ring gives back the memory of a burst, and keeps that of bursts that come again.
+func TestRingShrinks(t *testing.T) {
+	burst := func(r *Ring[int], n int) {
+		for i := range n {
+			r.Push(i)
+		}
+		r.Drop(n)
+	}
+	var r Ring[int]
+	burst(&r, 1000)
+	for range 6 * patience {
+		burst(&r, 4)
+	}
+	if got := len(r.items); got != initial {
+		t.Errorf("room for %d items after the burst, want %d", got, initial)
+	}
+	burst(&r, 1000)
+	allocs := testing.AllocsPerRun(100, func() {
+		burst(&r, 1000)
+		for range patience - 1 {
+			burst(&r, 4)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations per burst that comes again", allocs)
+	}
+}
