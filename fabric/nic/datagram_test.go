@@ -64,6 +64,28 @@ func TestDatagramIsOnePacketWithoutACK(t *testing.T) {
 	}
 }
 
+// A datagram is complete when its transmission ends, not one timeout after it began, whatever
+// arrives meanwhile.
+func TestDatagramsHaveNoTimeout(t *testing.T) {
+	b := newDatagrams(t, func(c *Config) { c.Timeout = 100 * unit.Nanosecond }) // half of the transmission
+	ack := frame.Packet{
+		Src: frame.HostIP(1), Dst: frame.HostIP(0), DSCP: ctrlDSCP,
+		BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: 5}, AETH: frame.AETH{Syndrome: frame.SyndromeACK},
+	}
+	var f frame.Frame
+	ack.Build(&f)
+	b.post(0, work.Command{Verb: work.Send, Size: 1000})
+	b.inject(0, b.now+50*unit.Nanosecond, f)
+	b.run(100 * us)
+	sent, done := b.from(0, isData), b.noted(0, fabric.CommandDone)
+	if len(sent) != 1 || len(done) != 1 || b.nics[0].Stats().Malformed != 1 {
+		t.Fatalf("%d datagrams sent and %d complete, %d packets discarded", len(sent), len(done), b.nics[0].Stats().Malformed)
+	}
+	if end := sent[0].Arrival - testDelay; done[0].At != end {
+		t.Errorf("complete at %v, want %v", done[0].At, end)
+	}
+}
+
 // A lost datagram is not sent again. The receiver counts the missing PSN, until the packet
 // arrives late.
 func TestLostDatagramIsCountedOnly(t *testing.T) {
