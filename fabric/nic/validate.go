@@ -5,43 +5,21 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/work"
-	"github.com/rackfab/rackfab/fabric/unit"
 )
-
-// maxRate keeps the arithmetic of the pacer in 64 bits.
-const maxRate = 100_000 * unit.GigabitPerSec
-
-// maxClock bounds the offset of a clock: timestamps wrap around after that time.
-const maxClock = unit.Time(1<<32-1) * unit.Nanosecond
 
 // Validate returns all faults of the configuration, or nil.
 func (c *Config) Validate() error {
 	errs := []error{
-		want(0 <= c.Host && c.Host < frame.MaxHosts, "host %d, want 0 to %d", c.Host, frame.MaxHosts-1),
-		want(0 < c.Rate && c.Rate <= maxRate, "rate %v, want more than 0 and at most %v", c.Rate, maxRate),
+		c.Settings.Validate(),
 		want(c.Delay >= 0, "link delay %v, want 0 or more", c.Delay),
-		want(-frame.MinLen < c.Overhead && c.Overhead <= unit.Kilobyte, "link overhead %v, want more than -%d bytes and at most 1 KB", c.Overhead, frame.MinLen),
-		want(0 < c.Payload && c.Payload <= frame.MaxPayload && c.Payload%4 == 0,
-			"payload %v, want a multiple of 4 bytes up to %d", c.Payload, frame.MaxPayload),
-		want(c.AckEvery > 0, "one ACK covers %d packets, want at least 1", c.AckEvery),
-		want(c.Timeout >= 0, "retransmission timeout %v, want 0 or more", c.Timeout),
 		want(c.ControlRate >= 0, "control rate %d, want 0 or more", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
-		want(c.ControlDSCP < 64, "control DSCP %d, want 0 to 63", c.ControlDSCP),
 		c.Intake.Validate(),
-		c.validateRTT(),
-		want(0 <= c.Clock && c.Clock <= maxClock, "clock offset %v, want 0 to %v", c.Clock, maxClock),
-		c.validateNotification(),
 		c.validateFlows(),
-		want(0 <= c.Burst && c.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", c.Burst),
 		c.validateEngine(),
-	}
-	for i, class := range c.DSCP {
-		errs = append(errs, want(class < fabric.Priorities, "DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("nic %s: %w", c.Name, err)
@@ -55,35 +33,6 @@ func want(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf(format, args...)
-}
-
-func (c *Config) validateRTT() error {
-	if c.Probe != 0 && c.Probe < cc.ShortestProbe {
-		return fmt.Errorf("interval of RTT probes %v, want 0 or at least %v", c.Probe, cc.ShortestProbe)
-	}
-	switch c.RTT {
-	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset:
-		return nil
-	}
-	return fmt.Errorf("RTT measurement %q, want one of %q, %q, %q or %q", c.RTT, cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset)
-}
-
-func (c *Config) validateNotification() error {
-	switch c.Notification {
-	case "", cc.NotifyNone:
-		return nil
-	case cc.NotifyDCQCN:
-		return c.CC.DCQCN.Validate()
-	case cc.NotifyCETH:
-		return errors.Join(c.CC.CETH.Validate(), c.CC.DCQCN.Validate())
-	case cc.NotifyPCN:
-		return c.CC.PCN.Validate()
-	case cc.NotifyCredit:
-		return errors.Join(c.CC.Credit.Validate(),
-			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", c.Payload, frame.MaxUETPayload))
-	}
-	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q or %q",
-		c.Notification, cc.NotifyNone, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit)
 }
 
 func (c *Config) validateFlows() error {

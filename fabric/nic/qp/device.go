@@ -3,7 +3,6 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
@@ -11,79 +10,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
-
-// Settings are the settings that all queue pairs of a NIC share.
-type Settings struct {
-	Host     int // index of the host: frame.HostMAC(Host), frame.HostIP(Host)
-	Rate     unit.Rate
-	Overhead unit.Bytes // per frame on the link, in addition to frame.Len
-	// Payload is the largest payload of a data packet, in bytes.
-	Payload unit.Bytes
-	// AckEvery is the number of data packets that one ACK covers. The last packet of
-	// a message and every packet with AckReq set are acknowledged at once.
-	AckEvery int
-	// PaceByGap makes a flow that was delayed wait a whole frame time after its next
-	// frame. Otherwise the flow may send one more frame at once.
-	PaceByGap bool
-	// Timeout is the retransmission timeout; 0 disables it.
-	Timeout unit.Time
-	// ControlDSCP is the DSCP of ACK, NAK and CNP; data packets have the flow's DSCP.
-	ControlDSCP uint8
-	// DSCP maps code points to traffic classes, as PAUSE frames name them.
-	DSCP [64]fabric.Priority
-
-	// RTT selects how timestamps are used to measure the round-trip time. Unless it is
-	// cc.RTTNone, data packets sent here carry timestamps, or senders send probes.
-	RTT cc.RTT
-	// LaterRTT replaces RTT for flows that a change switches to a scheme that needs
-	// RTT samples.
-	LaterRTT cc.RTT
-	// Probe is the interval between the RTT probes of a sender; 0 means that the data packets
-	// and their ACKs carry the timestamps.
-	Probe unit.Time
-	// Clock is the offset of the NIC's clock ahead of the fabric's. It affects
-	// timestamps only.
-	Clock unit.Time
-
-	// Path returns the path to another host; nil if paths are unknown, and reaction
-	// points learn Rate and Payload only.
-	Path func(to int) cc.Path
-
-	Notification cc.Notification
-	Scheme       string // of flows that start at this host
-	CC           cc.Params
-	// Burst is the payload that a flow sends back to back before pacing applies; 0
-	// paces each packet.
-	Burst unit.Bytes
-}
-
-// ClassOf returns the traffic class of a frame.
-func (s *Settings) ClassOf(f *frame.Frame) fabric.Priority { return s.DSCP[f.DSCP()&63] }
-
-// ControlClass returns the traffic class of control packets.
-func (s *Settings) ControlClass() fabric.Priority { return s.DSCP[s.ControlDSCP] }
-
-// Stamp returns the reading of the NIC's clock at now.
-func (s *Settings) Stamp(now unit.Time) frame.Stamp { return frame.StampOf(now + s.Clock) }
-
-// PacketTo returns a packet with the fields common to all packets from this host to
-// another.
-func (s *Settings) PacketTo(host int, source uint16) frame.Packet {
-	return frame.Packet{
-		SrcMAC: frame.HostMAC(s.Host), DstMAC: frame.HostMAC(host),
-		Src: frame.HostIP(s.Host), Dst: frame.HostIP(host),
-		TTL: frame.DefaultTTL, SrcPort: source,
-		BTH: frame.BTH{PKey: frame.DefaultPKey},
-	}
-}
-
-// pathTo returns the path to a host.
-func (s *Settings) pathTo(host int) cc.Path {
-	if s.Path == nil {
-		return cc.Path{Rate: s.Rate, MTU: s.Payload}
-	}
-	return s.Path(host)
-}
 
 // EventCounters count the events of all queue pairs. Those with the mlx5 driver's names have
 // its meaning.
