@@ -17,7 +17,7 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.AddFlows:
 		valid = n.extend(c.Flows)
 	case fabric.StopFlow:
-		if r, ok := n.qps.Requester(c.Flow); ok {
+		if r, ok := n.qps.Flow(c.Flow); ok {
 			r.Stop(now, out)
 		}
 	case fabric.LinkDown:

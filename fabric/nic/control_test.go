@@ -194,7 +194,7 @@ func TestMirroredPortsOfAnACK(t *testing.T) {
 func TestMalformedControl(t *testing.T) {
 	var nak, pause frame.Frame
 	p := frame.Packet{
-		Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: 0x62},
+		Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: 0x7f},
 		BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)},
 	}
 	p.Build(&nak)

@@ -149,6 +149,27 @@ func TestTimerStopsWhileTheResendIsPaused(t *testing.T) {
 	}
 }
 
+// A NAK that refuses a request puts the queue pair in the error state (IBTA volume 1 §9.9.2.4.1).
+func TestRefusedFlowStops(t *testing.T) {
+	for _, syndrome := range []uint8{frame.SyndromeNAKInvalid, frame.SyndromeNAKAccess} {
+		b := newBench(t, 2, []FlowConfig{flow(0, 1_000_000)})
+		nak := frame.Packet{
+			Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
+			BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)},
+		}
+		var f frame.Frame
+		nak.Build(&f)
+		b.inject(0, 10*us, f)
+		b.run(unit.Millisecond)
+		if len(b.noted(0, fabric.FlowStopped)) != 1 || b.nics[1].Stats().Receivers[0].DeliveredBytes >= 100_000 {
+			t.Errorf("syndrome %#x: the flow goes on", syndrome)
+		}
+		if _, ok := b.nics[0].Next(); ok {
+			t.Errorf("syndrome %#x: a timer is left", syndrome)
+		}
+	}
+}
+
 // Packets covered by an ACK that arrives after the sender went back are not
 // retransmitted.
 func TestLateACKAfterGoingBack(t *testing.T) {

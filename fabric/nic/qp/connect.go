@@ -6,9 +6,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Add adds this host's end of a connection. Its sender and receiver have the given indices.
-// The responder is nil at the initiator.
-func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *Receiver, p *Responder, err error) {
+// connectionEnd is this host's end of a connection. Either it has a requester and the receiver of
+// the responses, or a responder and the sender of the responses; the other two are parts of it.
+type connectionEnd struct {
+	sender    *Sender
+	receiver  *Receiver
+	requester *Requester // nil at the target
+	responder *Responder // nil at the initiator
+}
+
+// add adds this host's end of a connection. Its sender and receiver have the given indices.
+func (e *Engine) add(cfg ConnectionConfig, sender, receiver int) (connectionEnd, error) {
 	base := connection{
 		ConnectionConfig: cfg, engine: e, place: len(e.ends), class: e.ClassIndex(cfg.Class), pool: &e.responses,
 		cutter: e.cutter(cfg.Payload),
@@ -22,12 +30,16 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *
 		base.flow = e.queues.AddFlow(base.class, uint64(cfg.ID))
 		c := newInitiator(base)
 		e.ends, e.initiators = append(e.ends, c), append(e.initiators, c)
-		e.timers.Grow(len(e.initiators))
-		c.receiver.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
-		c.receiver.ForResponses()
-		return &c.sender, &c.receiver, nil, c.sender.connect(e.Device, flow, sender, &c.connection, frame.ReceiverQP(uint32(cfg.ID)))
+		c.responses.Init(e.Device, back, receiver, frame.ReceiverQP(uint32(cfg.ID)))
+		c.responses.ForResponses()
+		err := c.requester.init(e.Device, flow, sender)
+		if err == nil {
+			c.sender.started = true
+			c.sender.live.packet.DETH = frame.DETH{QKey: QKey, SourceQP: frame.SenderQP(uint32(cfg.ID))}
+		}
+		return connectionEnd{c.sender, &c.responses, &c.requester, nil}, err
 	}
-	p = newResponder(base)
+	p := newResponder(base)
 	t := p.responses
 	e.ends = append(e.ends, t)
 	p.Receiver.Init(e.Device, flow, receiver, frame.SenderQP(uint32(cfg.ID)))
@@ -37,55 +49,19 @@ func (e *Engine) Add(cfg ConnectionConfig, sender, receiver int) (s *Sender, r *
 		p.ForDatagrams()
 		e.stats.Datagrams.On = true
 	}
-	return &t.sender, &p.Receiver, p, t.sender.connect(e.Device, back, sender, &t.connection, frame.SenderQP(uint32(cfg.ID)))
-}
-
-// connect makes s the sender of an end of a connection to the peer's queue pair.
-func (s *Sender) connect(d *Device, flow fabric.Flow, index int, owner Owner, peer uint32) error {
-	if err := s.Init(d, flow, index, owner); err != nil {
-		return err
+	err := t.sender.Init(e.Device, back, sender, &t.connection)
+	if err == nil {
+		t.sender.started, t.sender.live.packet.BTH.DestQP = true, frame.SenderQP(uint32(cfg.ID))
 	}
-	s.started, s.live.packet.BTH.DestQP = true, peer
-	return nil
-}
-
-// Sender returns the sender of this host's end of a connection, and whether that is the
-// initiator. It returns nil if there is no such connection.
-func (e *Engine) Sender(id fabric.FlowID) (s *Sender, initiator bool) {
-	k, ok := e.index.Find(id)
-	if !ok {
-		return nil, false
-	}
-	c := e.ends[k].core()
-	return &c.sender, c.From == e.Host
-}
-
-// Receive passes a packet for the initiator of a connection to it. It returns false if this
-// host has no such initiator. It discards packets from hosts other than the peer.
-func (e *Engine) Receive(now unit.Time, id fabric.FlowID, f *frame.Frame, out *fabric.Out) bool {
-	k, ok := e.index.Find(id)
-	if !ok {
-		return false
-	}
-	c, ok := e.ends[k].(*initiator)
-	if ok && f.SrcIP() != c.sender.live.packet.Dst {
-		e.Discard(now, f, out)
-	} else if ok {
-		c.receive(now, f, out)
-	}
-	return ok
+	return connectionEnd{t.sender, &p.Receiver, nil, p}, err
 }
 
 // Next returns the instant of the next Tick, Never if there is none.
-func (e *Engine) Next() unit.Time { return min(e.timers.Next(), e.queues.Due()) }
+func (e *Engine) Next() unit.Time { return e.queues.Due() }
 
-// Tick handles due retry timers and the host's schedule.
+// Tick handles the host's schedule.
 func (e *Engine) Tick(now unit.Time, out *fabric.Out) {
 	for e.Next() <= now {
-		if i, at := e.timers.First(); at <= e.queues.Due() {
-			e.initiators[i].overdue(now, out)
-		} else {
-			e.postDue(now, out)
-		}
+		e.postDue(now, out)
 	}
 }

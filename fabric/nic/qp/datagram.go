@@ -21,28 +21,22 @@ type DatagramStats struct {
 	Missing  uint64 // PSNs that were passed over and have not arrived since
 }
 
-// asDatagram adds what only a datagram has to a packet, and removes what it does not have.
-func (c *initiator) asDatagram(p *frame.Packet) {
-	p.DETH = frame.DETH{QKey: QKey, SourceQP: frame.SenderQP(uint32(c.ID))}
-	p.BTH.AckReq, p.Timestamped = false, false
+// onDeparture completes each send when its transmission ends. The link carries one frame at a
+// time, so that one send of the queue pair is in flight at most.
+type onDeparture struct{ byRequest }
+
+func (d *onDeparture) sent(now unit.Time, length unit.Bytes) {
+	d.take(now)
+	d.r.expire(now + d.r.Rate.Serialise(length+d.r.Overhead))
 }
 
-// departing sets the deadline to the end of the transmission that begins now.
-func (c *initiator) departing(now unit.Time, f *frame.Frame) {
-	c.deadline = now + c.engine.Rate.Serialise(f.Len()+c.engine.Overhead)
-	c.engine.timers.Set(int(c.flow), c.deadline)
-}
-
-// departed completes the send whose transmission has ended. The link carries one frame at a
-// time, so that no other send of the connection is in flight.
-func (c *initiator) departed(now unit.Time, out *fabric.Out) {
-	c.deadline = unit.Never
-	c.engine.timers.Set(int(c.flow), unit.Never)
-	r := c.sent.Front()
-	c.sender.Fly(-r.Bytes)
-	c.finish(now, r, out)
-	c.settle()
-	c.engine.offer(c.place)
+func (d *onDeparture) overdue(now unit.Time, out *fabric.Out) {
+	r := d.table.Front()
+	d.r.Fly(-r.Bytes)
+	d.finish(now, r, out)
+	d.table.Drop(1)
+	d.r.queue.Settle()
+	d.r.expire(unit.Never)
 }
 
 // count counts a datagram, and returns the PSN that is expected after it. Only the PSNs show

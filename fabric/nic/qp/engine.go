@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
@@ -26,10 +25,9 @@ type Engine struct {
 	ends       []end
 	initiators []*initiator
 	queues     work.Queues
-	units      []end         // by unit: the end that it serves, nil for none
-	requests   pool          // units of initiators
-	responses  pool          // units of targets
-	timers     agenda.Agenda // by initiator: its retry timer
+	units      []end // by unit: the end that it serves, nil for none
+	requests   pool  // units of initiators
+	responses  pool  // units of targets
 	memory     memory
 	sampled    shaperSample
 	stats      EngineStats
@@ -56,10 +54,10 @@ type end interface {
 type connection struct {
 	ConnectionConfig
 	engine  *Engine
-	place   int    // in Engine.ends
-	class   int    // index of its ShapingClass
-	flow    int32  // of an initiator, in Engine.queues and Engine.initiators
-	sender  Sender // of requests or responses
+	place   int     // in Engine.ends
+	class   int     // index of its ShapingClass
+	flow    int32   // of an initiator, in Engine.queues and Engine.initiators
+	sender  *Sender // of requests or responses
 	cutter  work.Cutter
 	pool    *pool // whose units serve it
 	service service
@@ -80,7 +78,6 @@ func NewEngine(d *Device, cfg EngineConfig, tree shaper.Config) *Engine {
 		units:        make([]end, cfg.Units+cfg.ResponseUnits),
 		requests:     pool{first: 0, end: cfg.Units},
 		responses:    pool{first: cfg.Units, end: cfg.Units + cfg.ResponseUnits},
-		timers:       agenda.New(0),
 	}
 	d.Arbiter.Serve(tree)
 	e.sampled.out, e.sampled.in = e.Arbiter.Tokens(0)

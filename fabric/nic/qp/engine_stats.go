@@ -50,13 +50,13 @@ func (e *Engine) Stats(now unit.Time) EngineStats {
 		if k := e.units[u]; k != nil {
 			one.Flow = k.core().ID
 			if c, ok := k.(*initiator); ok {
-				one.OrdPktActive = c.active
+				one.OrdPktActive = c.requests.active
 			}
 		}
 		s.Units = append(s.Units, one)
 	}
 	for i := range e.initiators {
-		s.RetryBuffer += e.initiators[i].resend
+		s.RetryBuffer += e.initiators[i].requests.resend
 	}
 	stalls := e.Arbiter.Stalls(now)
 	for i, k := range e.Classes {

@@ -1,55 +1,106 @@
 package qp
 
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
 // goBackN is the loss recovery of RoCEv2 (IBTA volume 1 §9.7): ACKs are cumulative, and
-// after a loss the sender sends again from the oldest missing packet on. Packets are
-// counted in 64 bits from 0; the PSN on the wire is the lower 24, 32 under UET.
+// after a loss the sender sends again from the oldest missing packet on. It recovers requests
+// that carry their data.
 //
-//	0 ........ acked ........ next ........ high ........ packets
-//	  done          in flight      to resend     not yet sent
+//	0 ........ acked ........ cursor ........ high ........ packets
+//	  done          in flight       to resend      not yet sent
 //
-// Invariant: acked <= next <= high.
+// Invariant: acked <= cursor of the send queue <= high.
 type goBackN struct {
-	acked, next, high int64
+	r           *Requester
+	acked, high int64
+	packet      packet // latest result of next; its request is nil if that is not valid
 }
 
-// acknowledge marks the packets below upTo as acknowledged. It returns false and changes
-// nothing if they are already, or if they were never sent.
-func (g *goBackN) acknowledge(upTo int64) bool {
+func (g *goBackN) next() *packet {
+	if g.packet.request == nil {
+		q := &g.r.queue
+		number := q.Packet()
+		if !q.Unsent() || number-g.acked >= MaxUnacked {
+			return nil
+		}
+		part, w := q.Next()
+		g.packet = packet{part, w, number, part.Bytes, number - w.First, number < g.high}
+	}
+	return &g.packet
+}
+
+func (g *goBackN) sent(now unit.Time, _ unit.Bytes) {
+	q := &g.r.queue
+	q.Advance()
+	g.packet.request = nil
+	g.high = max(g.high, q.Packet())
+	if g.r.deadline == unit.Never {
+		g.restart(now)
+	}
+}
+
+func (g *goBackN) oldest() int64 { return g.acked }
+
+func (g *goBackN) acknowledged(now unit.Time, upTo int64, out *fabric.Out) (payload unit.Bytes) {
 	if upTo <= g.acked || upTo > g.high {
-		return false
+		return 0
 	}
+	q := &g.r.queue
+	if q.Packet() < upTo {
+		q.MoveTo(upTo)
+		g.packet.request = nil
+	}
+	from := g.acked
 	g.acked = upTo
-	g.next = max(g.next, upTo)
-	return true
-}
-
-// sent counts the next packet as sent and reports whether it was sent for the first time.
-func (g *goBackN) sent() bool {
-	g.next++
-	if g.high >= g.next {
-		return false
+	g.restart(now)
+	for q.Len() > 0 {
+		w := q.Front()
+		payload += q.Data(w, max(from, w.First), min(upTo, w.End))
+		if upTo < w.End {
+			break
+		}
+		g.r.consumer.completed(now, w, out)
+		q.Drop()
 	}
-	g.high = g.next
-	return true
+	return payload
 }
 
-// missing reports whether the packet that a NAK names is the oldest one in flight, so that
-// the sender must go back.
-func (g *goBackN) missing(packet int64) bool { return packet == g.acked && packet < g.next }
-
-// goBack makes the oldest unacknowledged packet the next one to send. It returns the number
-// of packets to send again.
-func (g *goBackN) goBack() int64 {
-	again := g.next - g.acked
-	g.next = g.acked
-	return again
+// lost ignores a NAK for any packet but the oldest in flight: the sender went back before.
+func (g *goBackN) lost(now unit.Time, number int64, out *fabric.Out) {
+	if number == g.acked && number < g.r.queue.Packet() {
+		g.goBack(now, out)
+	}
 }
 
-// resending reports whether the next packet was sent before.
-func (g *goBackN) resending() bool { return g.next < g.high }
+// answered discards the packet: these requests have no response.
+func (g *goBackN) answered(now unit.Time, f *frame.Frame, out *fabric.Out) { g.r.Discard(now, f, out) }
 
-// idle reports whether no packet is in flight.
-func (g *goBackN) idle() bool { return g.next == g.acked }
+func (g *goBackN) overdue(now unit.Time, out *fabric.Out) {
+	g.r.timedOut(now, out)
+	g.goBack(now, out)
+}
 
-// stop makes nothing in flight and nothing left to send again.
-func (g *goBackN) stop() { g.acked, g.high = g.next, g.next }
+// goBack makes the oldest unacknowledged packet the next one to send.
+func (g *goBackN) goBack(now unit.Time, out *fabric.Out) {
+	q := &g.r.queue
+	again := q.Packet() - g.acked
+	q.MoveTo(g.acked)
+	g.packet.request = nil
+	g.r.Fly(-g.r.inFlight)
+	g.r.retransmitted(now, g.acked, again, q.Front(), out)
+	g.restart(now)
+}
+
+// restart sets the deadline to one timeout from now, or stops the timer if no packet is in
+// flight.
+func (g *goBackN) restart(now unit.Time) {
+	if g.r.Timeout == 0 || g.r.queue.Packet() == g.acked {
+		g.r.expire(unit.Never)
+		return
+	}
+	g.r.expire(now + g.r.Timeout)
+}

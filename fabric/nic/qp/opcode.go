@@ -7,7 +7,7 @@ import (
 )
 
 // requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).
-func requestOpcode(verb work.Verb, part work.Part) frame.Opcode {
+func requestOpcode(verb work.Verb, part *work.Part) frame.Opcode {
 	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
 	switch verb {
 	case work.Get:

@@ -93,19 +93,3 @@ func (e *Engine) refuse(now unit.Time, kind fabric.Kind, connection fabric.FlowI
 	}
 	out.Note(fabric.Note{Event: fabric.NewCommandLost(kind, id), At: now, Flow: connection, Trace: Trace(connection, int64(id))})
 }
-
-// completed handles the completion of a command: a full event to the host, and a
-// counting event that may trigger other commands.
-func (c *initiator) completed(now unit.Time, done *work.Command, out *fabric.Out) {
-	e := c.engine
-	e.stats.Completed++
-	e.queues.Complete(done)
-	out.Note(fabric.Note{
-		Event: fabric.NewCommandDone(done.ID, done.Posted), At: now,
-		Flow: c.ID, Priority: c.Class, Trace: Trace(c.ID, int64(done.ID)),
-	})
-	if c.Datagram {
-		e.Arrival, e.Cause = unit.Never, 0 // no packet completes it
-	}
-	e.Completed(now, c.ID, Trace(c.ID, int64(done.ID)), out)
-}

@@ -10,7 +10,7 @@ import (
 // The reaction point of a sender: its signals, and their effects on the sender.
 
 // SetReaction replaces the reaction point. The sender must not be done.
-func (s *Sender) SetReaction(a cc.Algorithm) { s.live.cc = a }
+func (s *Sender) SetReaction(a cc.Algorithm) { s.live.cc, s.live.window = a, a.Window() }
 
 // Signal passes a signal to the reaction point and applies the result. The sender must not
 // be done.
@@ -28,6 +28,7 @@ func (s *Sender) React(now unit.Time, out *fabric.Out) {
 // follow sets the pacer and the timer from the reaction point. The owner then offers its
 // next packet, because the window may have room for it now.
 func (s *Sender) follow(now unit.Time, out *fabric.Out) {
+	s.live.window = s.live.cc.Window()
 	at, ok := s.live.cc.Next()
 	if !ok {
 		at = unit.Never

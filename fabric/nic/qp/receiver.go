@@ -122,7 +122,11 @@ func (r *Receiver) ReportIn(now unit.Time, carries bool, p *frame.Packet, out *f
 }
 
 // setTimer sets the timer of the notification point.
-func (r *Receiver) setTimer() { r.Timers.Set(Notify, int(r.index), r.point.Next()) }
+func (r *Receiver) setTimer() {
+	if at := r.point.Next(); at != r.Timers.At(Notify, int(r.index)) {
+		r.Timers.Set(Notify, int(r.index), at)
+	}
+}
 
 // NotifyDue handles the timer of the notification point: it sends a due CNP.
 func (r *Receiver) NotifyDue(now unit.Time, out *fabric.Out) {

@@ -2,168 +2,151 @@ package qp
 
 import (
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Requester is the queue pair that sends a flow: WRITE messages, recovered by go-back-N.
-//
-// Invariant: in flight are the payload bytes from acked to next.
+// Requester is the requesting side of a queue pair: it sends the work requests that its
+// consumer posts, and has them recovered.
 type Requester struct {
 	Sender
-	goBackN
-	deadline unit.Time // of the retransmission timer; Never if it is stopped
-	credit   *uet.Account
+	credit *uet.Account
 	*posting
 }
 
-// posting is the flow as work requests: the part of a requester's state that it needs until
-// the flow is done. It is nil from then on.
+// posting is the part of a requester's state that it needs until it is done. It is nil from
+// then on.
 type posting struct {
-	stream work.Stream
-	queue  work.SendQueue // its cursor is at packet next
+	consumer  consumer
+	recovery  recovery
+	queue     work.SendQueue
+	deadline  unit.Time // of the oldest packet in flight; Never if the timer is stopped
+	responses *Receiver // of requested data; nil if the consumer requests none
+	datagram  bool      // unreliable datagrams (UD), else reliably connected (RC)
 }
 
-// Init makes r the requester of a flow. index is its place in Timers and Arbiter.
-func (r *Requester) Init(d *Device, flow fabric.Flow, index int) error {
-	if err := r.Sender.Init(d, flow, index, r); err != nil {
-		return err
-	}
-	r.deadline = unit.Never
-	r.posting = &posting{work.NewStream(flow.Size), work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)}
-	d.Timers.Set(Start, index, flow.Start)
-	r.credit = d.Accounts.Unlimited()
-	if d.Notification == cc.NotifyCredit {
-		r.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: r.Class, AIMD: flow.Excess})
-	}
-	return nil
+// consumer posts the work requests of a requester (IBTA volume 1: consumer).
+type consumer interface {
+	Owner
+	// completed handles the completion of a work request.
+	completed(now unit.Time, w *work.Request, out *fabric.Out)
+	// drained handles that the newest work request is sent to its last packet, or that all
+	// are complete.
+	drained(now unit.Time, out *fabric.Out)
+	// fail fails all work requests, because the queue pair is in the error state.
+	fail(now unit.Time, out *fabric.Out)
 }
 
-// Begin begins the flow.
-func (r *Requester) Begin(now unit.Time, out *fabric.Out) {
-	r.started = true
-	out.Note(fabric.Note{Event: fabric.NewFlowStarted(r.Size), At: now, Flow: r.ID, Priority: r.Class})
-	r.post(now, out)
-	r.follow(now, out)
-	r.credit.Begin(now)
+// init makes r, whose posting is set, a requester without a limit of credit. index is its place
+// in Timers and Arbiter.
+func (r *Requester) init(d *Device, flow fabric.Flow, index int) error {
+	r.deadline, r.credit = unit.Never, d.Accounts.Unlimited()
+	return r.Sender.Init(d, flow, index, r.consumer)
 }
 
-// post posts the next message of the flow, if there is one.
-func (r *Requester) post(now unit.Time, out *fabric.Out) {
-	c, ok := r.stream.Next()
-	if !ok {
-		return
+// next returns the next packet, nil if there is none or the window has no room for it. A
+// requester with nothing in flight may send regardless of its window.
+func (r *Requester) next() *packet {
+	p := r.recovery.next()
+	if p == nil || p.flight != 0 && !r.Admits(p.flight) {
+		return nil
 	}
-	w := r.queue.Post(c)
-	if t := out.Stamp(Trace(r.ID, int64(c.ID))); fabric.Follows(t) {
-		out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, w.End-w.First), At: now, Flow: r.ID, Priority: r.Class, Trace: t})
-	}
+	return p
 }
 
-// Pending reports whether the flow has a packet that it may send once the pacer allows
-// it. A flow with nothing in flight may send regardless of its window.
-func (r *Requester) Pending() bool {
-	if !r.unsent() || r.next-r.acked >= MaxUnacked {
-		return false
-	}
-	if window := r.live.cc.Window(); window != cc.NoWindow && r.inFlight != 0 {
-		if part, _ := r.queue.Next(); r.inFlight+part.Bytes > window {
-			return false
-		}
-	}
-	return r.credit.MaySend()
-}
-
-// unsent reports whether the flow has packets to send.
-func (r *Requester) unsent() bool { return r.started && !r.done && r.queue.Unsent() }
-
-// Offer takes part in the turns if the flow has something to send.
-func (r *Requester) Offer() {
-	if r.Arbiter.Parked(r.place()) && r.Pending() {
-		r.Arbiter.Wait(r.place(), uint8(r.Class), r.pacer.next())
-	}
-}
-
-// Send writes the next packet into f, accounts for it, and returns its length.
-func (r *Requester) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
-	part, number := r.queue.Next()
-	p, w := *part, r.queue.At(number)
+// send writes the next packet into f. It returns its length and payload.
+func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length, payload unit.Bytes) {
+	p := r.recovery.next()
 	if r.credit.Limited() {
-		r.buildUET(&p, w, f)
+		r.buildUET(p, f)
 	} else {
-		r.build(&p, w, r.Stamp(now), f)
+		r.build(now, p, f, out)
 	}
-	f.Trace = out.Stamp(Trace(r.ID, int64(w.ID)))
-	if p.Last || r.resending() {
+	f.Trace = out.Stamp(Trace(r.ID, int64(p.request.ID)))
+	if p.part.Last || p.again {
 		f.Trace |= fabric.Closing // the answer may complete the message
 	}
-	length := f.Len()
-	r.count(now, length)
-	if r.live.within(p.Bytes) {
-		r.pacer.extend()
-	}
 	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{Event: fabric.NewTransmitted(p.Bytes, PSN(r.next)), At: now, Flow: r.ID, Priority: r.Class, Trace: f.Trace})
-		r.noteExcess(now, f, out)
+		r.noteSent(now, p, f, out)
 	}
-	r.queue.Advance()
-	if fresh := r.sent(); fresh && p.Last {
-		r.post(now, out)
+	length, payload = f.Len(), p.part.Bytes
+	posted := p.part.Last && !p.again
+	r.Fly(p.flight)
+	r.recovery.sent(now, length)
+	if posted {
+		r.consumer.drained(now, out)
 	}
-	r.inFlight += p.Bytes
-	if r.deadline == unit.Never {
-		r.restartTimer(now)
-	}
-	r.credit.Spend(now, length+r.Overhead, out)
-	r.Signal(now, cc.Signal{Kind: cc.Sent, Bytes: length + r.Overhead, Payload: p.Bytes}, out)
-	return length
+	return length, payload
 }
 
-// build writes a RoCEv2 packet into f; stamp is the reading of the NIC's clock.
-func (r *Requester) build(p *work.Part, w *work.Request, stamp frame.Stamp, f *frame.Frame) {
-	packet := &r.live.packet
-	b := &packet.BTH
-	b.Opcode = requestOpcode(w.Verb, *p)
-	b.PSN = PSN(r.next)
-	b.Pad = frame.PadCount(uint32(p.Bytes))
-	b.AckReq = r.asksForACK(p, w)
-	packet.RETH.VA, packet.RETH.Length = w.Address, uint32(w.Size)
-	packet.ID = uint16(r.next)
-	packet.Timestamps.Sent = stamp
-	packet.Payload = uint32(p.Bytes) + uint32(b.Pad)
-	packet.Build(f)
+// noteSent notes that f, the packet p, is being sent.
+func (r *Requester) noteSent(now unit.Time, p *packet, f *frame.Frame, out *fabric.Out) {
+	note := fabric.Note{Event: fabric.NewTransmitted(p.part.Bytes, PSN(p.number)), At: now, Flow: r.ID, Priority: r.Class, Trace: f.Trace}
+	if p.request.Verb.AsksForData() {
+		note.Event = fabric.NewRequested(p.part.Response, PSN(p.number))
+	}
+	out.Note(note)
+	if r.credit.Limited() && r.credit.Signals(f.CreditTarget()) {
+		note.Event = fabric.NewExcessSignalled(r.credit.Accumulated(), PSN(p.number))
+		out.Note(note)
+	}
+}
+
+// build writes a RoCEv2 packet into f.
+func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.Out) {
+	w, part, h := p.request, p.part, &r.live.packet
+	h.BTH.Opcode, h.BTH.PSN, h.ID = r.opcode(p), PSN(p.number), uint16(p.number)
+	if h.Timestamped = r.stamps(w.Verb); r.responses != nil {
+		r.responses.ReportIn(now, w.Verb.AsksForData(), h, out)
+	}
+	if carries(w.Verb) {
+		h.RETH.VA, h.RETH.Length = w.Address, uint32(w.Size)
+		h.BTH.Pad = frame.PadCount(uint32(part.Bytes))
+		h.BTH.AckReq = r.asksForACK(p)
+		h.Payload = uint32(part.Bytes) + uint32(h.BTH.Pad)
+		h.Timestamps.Sent = r.Stamp(now)
+	} else {
+		h.RETH.VA, h.RETH.Length = w.Address+uint64(part.Offset), uint32(part.Bytes)
+		h.Atomic = frame.AtomicETH{VA: w.Address, RKey: h.RETH.RKey, Swap: w.Operand, Compare: w.Compare}
+		h.BTH.Pad, h.BTH.AckReq, h.Payload = 0, part.Last, 0
+	}
+	h.Build(f)
 	r.Telemetry(f)
 }
 
-// asksForACK reports whether the next packet requests an ACK.
-func (r *Requester) asksForACK(p *work.Part, w *work.Request) bool {
-	return p.Last || (r.next-w.First+1)%int64(r.AckEvery) == 0
+// opcode returns the opcode of a packet.
+func (r *Requester) opcode(p *packet) frame.Opcode {
+	if r.datagram {
+		return frame.UDSendOnly
+	}
+	return requestOpcode(p.request.Verb, p.part)
 }
 
-// Window returns the number of the oldest unacknowledged packet, of the next one to send, and
-// of the first one that was never sent.
-func (r *Requester) Window() (acked, next, high int64) { return r.acked, r.next, r.high }
+// stamps reports whether the packets of a verb carry timestamps.
+func (r *Requester) stamps(v work.Verb) bool { return r.live.stamps && carries(v) && !r.datagram }
 
-// end releases what the requester needs only until the flow is done.
+// length returns the length of a RoCEv2 packet, as frame.Len counts it.
+func (r *Requester) length(p *packet) unit.Bytes {
+	h := frame.Packet{BTH: frame.BTH{Opcode: r.opcode(p)}, Timestamped: r.stamps(p.request.Verb)}
+	if carries(p.request.Verb) {
+		h.Payload = padded(p.part.Bytes)
+	}
+	return h.Len()
+}
+
+// asksForACK reports whether a packet with data requests an ACK.
+func (r *Requester) asksForACK(p *packet) bool {
+	return !r.datagram && (p.part.Last || (p.turn+1)%int64(r.AckEvery) == 0)
+}
+
+// Window returns the number of the oldest packet in flight and of the next one to send. The
+// requester must not be done.
+func (r *Requester) Window() (acked, next int64) { return r.recovery.oldest(), r.queue.Packet() }
+
+// end releases what the requester needs only until it is done.
 func (r *Requester) end() {
 	r.Sender.end()
 	r.posting = nil
-}
-
-// Stop ends the flow: its queue pair enters the error state, sends nothing more and
-// ignores ACKs.
-func (r *Requester) Stop(now unit.Time, out *fabric.Out) {
-	if r.done {
-		return
-	}
-	r.end()
-	r.started, r.inFlight, r.deadline = true, 0, unit.Never
-	r.stop()
-	r.Timers.Set(Start, r.place(), unit.Never)
-	r.Timers.Set(Resend, r.place(), unit.Never)
-	r.credit.Plan(now)
-	out.Note(fabric.Note{Event: fabric.NewFlowStopped(r.AckedBytes), At: now, Flow: r.ID, Priority: r.Class})
 }

@@ -40,6 +40,7 @@ type job struct {
 // newResponder returns the responder at this end of a connection.
 func newResponder(base connection) *Responder {
 	r := &Responder{}
+	base.sender = &Sender{}
 	r.responses = &responses{
 		connection: base, responder: r,
 		jobs: ring.WithLimit[job](maxJobs), found: ring.WithLimit[job](MaxOutstanding + 1),

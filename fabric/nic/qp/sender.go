@@ -33,6 +33,7 @@ type live struct {
 	mode      cc.Notification
 	moved     bool // the sender has been switched from another scheme
 	cc        cc.Algorithm
+	window    unit.Bytes        // of cc, after its latest call
 	packet    frame.Packet      // the fields common to all packets
 	burst     unit.Bytes        // payload sent back to back, 0 for none
 	left      unit.Bytes        // remainder of the open burst
@@ -40,6 +41,7 @@ type live struct {
 	hops      uint8             // maximum number of hops that write telemetry
 	indicated notify.Indication // latest indication received, under CETH
 	prober    prober
+	stamps    bool // packets with data carry timestamps
 }
 
 // prober is the state of a sender's probes.
@@ -68,6 +70,7 @@ func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error
 	}
 	s.pacer = pacer{rate: algorithm.Rate(), due: flow.Start, gap: d.PaceByGap}
 	s.live = &live{mode: d.ModeOf(&s.Flow), cc: algorithm, packet: d.PacketTo(flow.To, flow.Source)}
+	s.live.window = algorithm.Window()
 	s.live.burst = d.burstOf(s.scheme)
 	s.live.left = s.live.burst
 	s.live.carrier, s.live.hops = notify.Telemetry(s.live.mode, &d.CC.CETH)
@@ -84,7 +87,8 @@ func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error
 func (s *Sender) measureBy(scheme string) {
 	measures := s.measures(scheme)
 	s.offset, s.live.prober.on = offset{}, measures && s.Probe > 0
-	s.live.packet.Timestamped = measures && !s.live.prober.on
+	s.live.stamps = measures && !s.live.prober.on
+	s.live.packet.Timestamped = s.live.stamps
 }
 
 // armProbe starts the timer of the probes when data is sent.
@@ -100,9 +104,6 @@ func (s *Sender) stopProbes() {
 		s.Probes.Set(s.place(), unit.Never)
 	}
 }
-
-// Begin lets a sender without messages send from now on.
-func (s *Sender) Begin() { s.started = true }
 
 // place returns the index in Timers and Arbiter.
 func (s *Sender) place() int { return int(s.index) }
@@ -131,8 +132,7 @@ func (s *Sender) Ready() unit.Time { return s.pacer.next() }
 // Admits reports whether the window has room for payload. It always has room if nothing is in
 // flight.
 func (s *Sender) Admits(payload unit.Bytes) bool {
-	window := s.live.cc.Window()
-	return window == cc.NoWindow || s.inFlight == 0 || s.inFlight+payload <= window
+	return s.live.window == cc.NoWindow || s.inFlight == 0 || s.inFlight+payload <= s.live.window
 }
 
 // Telemetry adds the request for telemetry to a data packet.

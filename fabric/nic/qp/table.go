@@ -21,8 +21,9 @@ type Table struct {
 	Senders    []*Sender
 	Receivers  []*Receiver
 	Responders []*Responder // by receiver; nil for initiators of connections
-	flows      []*Requester // by sender; nil for ends of connections
-	sending    Index        // by flow: index of its sender
+	flows      []*Flow      // by sender; nil for ends of connections
+	requesters []*Requester // by sender; nil for targets of connections
+	sending    Index        // by flow or connection: index of its requester
 	receiving  Index        // by flow or connection: index of its responder
 }
 
@@ -42,7 +43,7 @@ func (t *Table) AddFlows(flows []fabric.Flow) error {
 			from++
 		}
 	}
-	senders, receivers := make([]Requester, 0, from), make([]Responder, 0, len(flows)-from)
+	senders, receivers := make([]Flow, 0, from), make([]Responder, 0, len(flows)-from)
 	t.grow(cap(senders), cap(receivers))
 	for _, f := range flows {
 		if f.To == t.Host {
@@ -53,13 +54,13 @@ func (t *Table) AddFlows(flows []fabric.Flow) error {
 			t.Receivers, t.Responders = append(t.Receivers, &r.Receiver), append(t.Responders, r)
 			continue
 		}
-		senders = append(senders, Requester{})
+		senders = append(senders, Flow{})
 		r := &senders[len(senders)-1]
 		if err := r.Init(&t.Device, f, len(t.Senders)); err != nil {
 			return err
 		}
 		t.sending.Add(f.ID, len(t.Senders))
-		t.Senders, t.flows = append(t.Senders, &r.Sender), append(t.flows, r)
+		t.addSender(&r.Sender, r, &r.Requester)
 	}
 	return nil
 }
@@ -68,17 +69,24 @@ func (t *Table) AddFlows(flows []fabric.Flow) error {
 func (t *Table) Connect(list []ConnectionConfig) error {
 	t.grow(len(list), len(list))
 	for _, c := range list {
-		s, r, p, err := t.Engine.Add(c, len(t.Senders), len(t.Receivers))
+		end, err := t.Engine.add(c, len(t.Senders), len(t.Receivers))
 		if err != nil {
 			return fmt.Errorf("connection %d: %w", c.ID, err)
 		}
-		t.Senders, t.flows = append(t.Senders, s), append(t.flows, nil)
-		if p != nil {
+		if end.requester != nil {
+			t.sending.Add(c.ID, len(t.Senders))
+		} else {
 			t.receiving.Add(c.ID, len(t.Receivers))
 		}
-		t.Receivers, t.Responders = append(t.Receivers, r), append(t.Responders, p)
+		t.addSender(end.sender, nil, end.requester)
+		t.Receivers, t.Responders = append(t.Receivers, end.receiver), append(t.Responders, end.responder)
 	}
 	return nil
+}
+
+// addSender adds a sender that belongs to a flow, to another requester, or to a responder.
+func (t *Table) addSender(s *Sender, flow *Flow, requester *Requester) {
+	t.Senders, t.flows, t.requesters = append(t.Senders, s), append(t.flows, flow), append(t.requesters, requester)
 }
 
 // grow makes room in the timers and the arbiter for more senders and receivers.
@@ -94,14 +102,13 @@ func (t *Table) grow(senders, receivers int) {
 func (t *Table) Has(id fabric.FlowID) bool {
 	_, sends := t.sending.Find(id)
 	_, receives := t.receiving.Find(id)
-	s, _ := t.Engine.Sender(id)
-	return sends || receives || s != nil
+	return sends || receives
 }
 
-// Requester returns the requester of a flow that starts here.
-func (t *Table) Requester(id fabric.FlowID) (*Requester, bool) {
+// Flow returns a flow that starts here. It returns false if there is none with that ID.
+func (t *Table) Flow(id fabric.FlowID) (*Flow, bool) {
 	i, ok := t.sending.Find(id)
-	if !ok {
+	if !ok || t.flows[i] == nil {
 		return nil, false
 	}
 	return t.flows[i], true
@@ -122,14 +129,12 @@ func (t *Table) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
 	i, ok := t.pairs(toSender).Find(fabric.FlowID(flow))
 	switch {
-	case !known || f.DstIP() != frame.HostIP(t.Host):
+	case !ok || !known || f.DstIP() != frame.HostIP(t.Host):
 		t.Discard(now, f, out)
-	case ok && toSender:
-		t.flows[i].Receive(now, f, out)
-	case ok:
+	case toSender:
+		t.requesters[i].Receive(now, f, out)
+	default:
 		t.Responders[i].Receive(now, f, out)
-	case !toSender || !t.Engine.Receive(now, fabric.FlowID(flow), f, out):
-		t.Discard(now, f, out)
 	}
 }
 
@@ -144,7 +149,7 @@ func (t *Table) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	case !ok || !known || t.Notification != cc.NotifyCredit || f.DstIP() != frame.HostIP(t.Host):
 		t.Discard(now, f, out)
 	case toSender:
-		t.flows[i].ReceiveUET(now, f, out)
+		t.requesters[i].ReceiveUET(now, f, out)
 	default:
 		t.Responders[i].ReceiveUET(now, f, out)
 	}
@@ -170,14 +175,12 @@ func (t *Table) ReceiveCNM(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // senderOf returns the sender of a packet: of a flow's data packet, or of a packet that this
 // end of a connection sent. It returns nil if this NIC did not send the packet.
 func (t *Table) senderOf(flow fabric.FlowID, toSender bool) *Sender {
-	if s, initiator := t.Engine.Sender(flow); s != nil {
-		if toSender == initiator {
-			return nil
-		}
-		return s
-	}
-	if i, ok := t.sending.Find(flow); ok && !toSender {
+	i, ok := t.pairs(!toSender).Find(flow)
+	switch {
+	case ok && !toSender:
 		return t.Senders[i]
+	case ok && t.Responders[i].responses != nil:
+		return t.Responders[i].responses.sender
 	}
 	return nil
 }
@@ -234,7 +237,7 @@ func (t *Table) FireTimers(now unit.Time, out *fabric.Out) {
 		case React:
 			t.Senders[i].React(now, out)
 		case Resend:
-			t.flows[i].Overdue(now, out)
+			t.requesters[i].Overdue(now, out)
 		case Notify:
 			t.Receivers[i].NotifyDue(now, out)
 		}

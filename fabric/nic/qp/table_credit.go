@@ -43,8 +43,8 @@ func (t *Table) grant(now unit.Time, g uet.Grant, out *fabric.Out) {
 func (t *Table) inNeed(a *uet.Account) uint64 {
 	for _, i := range a.Senders() {
 		if r := t.flows[i]; r.unsent() {
-			_, number := r.queue.Next()
-			return Trace(r.ID, int64(r.queue.At(number).ID))
+			_, w := r.queue.Next()
+			return Trace(r.ID, int64(w.ID))
 		}
 	}
 	return 0

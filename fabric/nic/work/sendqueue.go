@@ -66,8 +66,11 @@ func (q *SendQueue) Unsent() bool { return q.packet != q.end }
 // Packet returns the number of the first packet of the part at the cursor.
 func (q *SendQueue) Packet() int64 { return q.packet }
 
-// Next returns the part at the cursor and the number of its request. There must be one.
-func (q *SendQueue) Next() (*Part, int64) { return &q.part, q.cursor }
+// Next returns the part at the cursor and its request. There must be one.
+func (q *SendQueue) Next() (*Part, *Request) { return &q.part, q.At(q.cursor) }
+
+// Number returns the number of the request at the cursor.
+func (q *SendQueue) Number() int64 { return q.cursor }
 
 // Advance moves the cursor to the next part.
 func (q *SendQueue) Advance() {
@@ -107,11 +110,9 @@ func (q *SendQueue) MoveTo(packet int64) {
 // Sent reports whether all parts of a request lie before the cursor.
 func (q *SendQueue) Sent(number int64) bool { return number < q.cursor }
 
-// Before returns the data of the front request in the packets below n, each of which carries
-// data.
-func (q *SendQueue) Before(n int64) unit.Bytes {
-	r := q.Front()
-	return min(unit.Bytes(n-r.First)*q.cutter.Payload, r.Size)
+// Data returns the data in the packets from to upTo-1 of a request, which all carry data.
+func (q *SendQueue) Data(r *Request, from, upTo int64) unit.Bytes {
+	return min(unit.Bytes(upTo-r.First)*q.cutter.Payload, r.Size) - unit.Bytes(from-r.First)*q.cutter.Payload
 }
 
 // Left returns the data that is not yet sent, and the number of its packets.

@@ -75,8 +75,8 @@ func TestMovingMatchesCuttingFromTheStart(t *testing.T) {
 				t.Fatalf("%d bytes are left from part %d on, want %d", bytes, from, left)
 			}
 			for n := rapid.IntRange(0, len(parts)-from).Draw(t, "parts"); n > 0; n-- {
-				p, number := q.Next()
-				if got := (placed{*p, number, q.Packet()}); got != parts[from] {
+				p, w := q.Next()
+				if got := (placed{*p, q.Number(), q.Packet()}); w != q.At(q.Number()) || got != parts[from] {
 					t.Fatalf("part %d is %+v, want %+v", from, got, parts[from])
 				}
 				q.Advance()
@@ -118,9 +118,9 @@ func TestPostedRequestsFollowOneAnother(t *testing.T) {
 	if !q.Full() || q.Packet() != 13 {
 		t.Errorf("full %v at packet %d", q.Full(), q.Packet())
 	}
-	for n, want := range map[int64]unit.Bytes{0: 0, 1: 1000, 2: 2000, 3: 2500} {
-		if got := q.Before(n); got != want {
-			t.Errorf("%d bytes before packet %d, want %d", got, n, want)
+	for packets, want := range map[[2]int64]unit.Bytes{{0, 1}: 1000, {0, 3}: 2500, {1, 2}: 1000, {2, 3}: 500, {1, 1}: 0} {
+		if got := q.Data(q.Front(), packets[0], packets[1]); got != want {
+			t.Errorf("%d bytes in the packets %v, want %d", got, packets, want)
 		}
 	}
 	q.Clear()
