@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -50,5 +51,12 @@ func TestSetHeader(t *testing.T) {
 	fresh.SetHeader([]byte{1, 2})
 	if f != fresh {
 		t.Error("an earlier, longer header shows in ==")
+	}
+}
+
+// A frame fills whole lines of the cache (64 bytes).
+func TestFrameFillsLinesOfTheCache(t *testing.T) {
+	if size := reflect.TypeFor[Frame]().Size(); size != 256 {
+		t.Errorf("a frame has %d bytes, want 256", size)
 	}
 }
