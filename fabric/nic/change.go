@@ -132,7 +132,7 @@ func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
 			return false
 		}
 	}
-	if !n.addConnections(c.Connections) {
+	if !n.addConnections(now, c.Connections) {
 		return false
 	}
 	valid := true
@@ -152,7 +152,7 @@ func (n *NIC) post(now unit.Time, w fabric.Work) bool {
 
 // addConnections adds this host's ends of connections and reports whether all were added. The
 // first connections create the engine's units.
-func (n *NIC) addConnections(list []ConnectionConfig) bool {
+func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
 	if len(list) == 0 {
 		return true
 	}
@@ -162,7 +162,7 @@ func (n *NIC) addConnections(list []ConnectionConfig) bool {
 		if first.validateEngine() != nil {
 			return false
 		}
-		n.qps.Engine = first.newEngine(&n.qps.Device)
+		n.qps.Engine = first.newEngine(now, &n.qps.Device)
 	}
 	return n.qps.Connect(list) == nil
 }

@@ -6,12 +6,20 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// newEngine returns the engine of the connections. Without connections it has no units.
-func (c *Config) newEngine(d *qp.Device) *qp.Engine {
-	if len(c.Connections) == 0 {
-		return qp.NewEngine(d, EngineConfig{}, shaper.Config{})
+// newEngine returns the engine of the connections, with the commands of the target that are due
+// from now on. Without connections the engine has no units.
+func (c *Config) newEngine(now unit.Time, d *qp.Device) *qp.Engine {
+	engine, tree := EngineConfig{}, shaper.Config{}
+	if len(c.Connections) > 0 {
+		engine, tree = c.Engine, c.shaper()
 	}
-	return qp.NewEngine(d, c.Engine, c.shaper())
+	e := qp.NewEngine(d, engine, tree)
+	for _, a := range c.Appends {
+		if a.At >= now {
+			e.PostTarget(a)
+		}
+	}
+	return e
 }
 
 // shaper returns the configuration of the shaper's tree: per class a branch with a leaf

@@ -46,7 +46,7 @@ func New(cfg Config) (*NIC, error) {
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
 	n.qps.Init(&n.cfg.Settings, &n.stats.EventCounters, n.cfg.controlQueue(), cfg.MirrorPorts)
-	n.qps.Engine = cfg.newEngine(&n.qps.Device)
+	n.qps.Engine = cfg.newEngine(0, &n.qps.Device)
 	err := n.qps.AddFlows(cfg.Flows)
 	if err == nil {
 		err = n.qps.Connect(cfg.Connections)
@@ -56,9 +56,6 @@ func New(cfg Config) (*NIC, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
-	}
-	for _, a := range cfg.Appends {
-		n.qps.Engine.PostTarget(a)
 	}
 	return n, nil
 }

@@ -284,3 +284,27 @@ func TestCommandsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations per 1000 events", got)
 	}
 }
+
+// The commands of a target that are not due when its first connection is added are executed
+// then. Those that were due before had no queue and were refused.
+func TestTargetCommandsOutliveTheFirstConnection(t *testing.T) {
+	n := mustNew(t, config(1, nil, func(c *Config) {
+		c.Engine = engineConfig()
+		for i := range 3 {
+			c.Appends = append(c.Appends, TargetConfig{Target: work.Target{ID: uint32(i)}, At: unit.Time(i) * us, Count: 1})
+		}
+	}))
+	var out fabric.Out
+	n.Tick(0, &out)
+	n.Control(us, &fabric.Change{Verb: fabric.Post, Connections: []ConnectionConfig{{ID: 0, From: 0, To: 1, Class: dataPrio, Payload: 1000}}}, &out)
+	for at, ok := n.Next(); ok && at <= 2*us; at, ok = n.Next() {
+		n.Tick(at, &out)
+	}
+	var kinds []fabric.Kind
+	for _, note := range out.Notes {
+		kinds = append(kinds, note.Kind)
+	}
+	if want := []fabric.Kind{fabric.CommandRefused, fabric.ListSearched, fabric.ListSearched}; !slices.Equal(kinds, want) || n.Stats().Engine.Buffers != 2 {
+		t.Errorf("notes %v, want %v; %d buffers", kinds, want, n.Stats().Engine.Buffers)
+	}
+}
