@@ -19,6 +19,7 @@ type Results struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
 	Bus      string `json:"bus"`
+	Cores    int    `json:"cores,omitempty"` // in memory: cores that the runs shared
 	Runs     []*Run `json:"runs"`
 	// Repeats are the results over the variants of the scenario; Runs are variant 0. It
 	// is nil without variants.
@@ -33,6 +34,8 @@ type Run struct {
 	Bin        unit.Time `json:"bin_ps"` // of the series
 	Wall       float64   `json:"wall_s"`
 	CPU        float64   `json:"cpu_s"`
+	Cores      int       `json:"cores,omitempty"`  // in memory: cores that ran most of it
+	Groups     int       `json:"groups,omitempty"` // groups of nodes, each on one core
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	Processes  int       `json:"processes,omitempty"` // that ran the nodes, a group each; 0 in memory

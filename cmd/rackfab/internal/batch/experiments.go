@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,7 +24,7 @@ import (
 // runExperiment runs an experiment on the bus that the flags select, prints its result
 // and writes its files.
 func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
-	if err := checkRun(&f, e.Name); err != nil {
+	if err := errors.Join(checkCores(f.Cores, f.Bus), checkRun(&f, e.Name)); err != nil {
 		return err
 	}
 	if c.Flags().Changed("scheme") {
@@ -145,10 +144,6 @@ func (b *bench) close() {
 
 // Sweep implements study.Bench.
 func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
-	lanes := 1 // there is only one rack
-	if b.flags.Bus == "memory" {
-		lanes = runtime.GOMAXPROCS(0)
-	}
-	s, _, err := runGrid(b.ctx, g, b.flags.out, lanes, b.runOn)
+	s, _, err := runGrid(b.ctx, g, b.flags.out, b.flags.Lanes(), b.runOn)
 	return s, err
 }

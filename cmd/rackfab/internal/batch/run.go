@@ -44,6 +44,7 @@ func runCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes in this process", "nats", "memory")
+	coresFlag(c, &f.Cores)
 	f.NATS.AddFlags(c)
 	f.Processes.AddFlag(c)
 	client.TLSFlag(c, &f.TLS)
@@ -68,6 +69,9 @@ func run(c *cobra.Command, name string, f runFlags) error {
 		return err
 	}
 	f.inMemory(c)
+	if err := checkCores(f.Cores, f.Bus); err != nil {
+		return err
+	}
 	base, err := load.Scenario(name)
 	if err != nil {
 		return err

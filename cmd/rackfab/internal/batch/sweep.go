@@ -31,6 +31,7 @@ type sweepFlags struct {
 	sets                            []string
 	schemes, seeds, durations, plot string
 	out                             string
+	cores                           int
 	repeat                          repeatFlags
 }
 
@@ -57,6 +58,7 @@ func sweepCommand() *cobra.Command {
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
+	coresFlag(c, &f.cores)
 	f.repeat.add(c)
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
 	return c
@@ -66,7 +68,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := cli.WantFolder("--out", f.out); err != nil {
 		return err
 	}
-	if err := f.repeat.check(); err != nil {
+	if err := errors.Join(f.repeat.check(), checkCores(f.cores, "memory")); err != nil {
 		return err
 	}
 	base, grid, err := sweepGrid(name, f)
@@ -84,7 +86,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
-	e, err := engine.New(c.Context(), base, engine.Flags{Bus: "memory"})
+	e, err := engine.New(c.Context(), base, engine.Flags{Bus: "memory", Cores: f.cores})
 	if err != nil {
 		return err
 	}

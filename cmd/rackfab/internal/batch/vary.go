@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,7 +110,11 @@ func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) er
 
 // results returns the content of results.json for a variant.
 func (v *varied) results(of *variant) *measure.Results {
-	return &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: of.Runs, Repeats: of.Repeats}
+	r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: of.Runs, Repeats: of.Repeats}
+	if v.Bus == "memory" {
+		r.Cores = runtime.GOMAXPROCS(0)
+	}
+	return r
 }
 
 // finish prints the outcome and writes the folder. It prints first, so that a full disk

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -40,8 +41,18 @@ type Listener struct {
 type Flags struct {
 	Bus        string
 	Processes  client.Processes
+	Cores      int // of each run in memory, 0 for as many as make it faster
 	NATS       client.NATS
 	TLS        string
 	Controller string
 	Telemetry  telemetry.Flags
+}
+
+// Lanes returns how many runs an engine with these flags can execute concurrently: in
+// memory as many as have cores, otherwise one, because there is only one rack.
+func (f *Flags) Lanes() int {
+	if f.Bus != "memory" {
+		return 1
+	}
+	return max(1, runtime.GOMAXPROCS(0)/max(1, f.Cores))
 }

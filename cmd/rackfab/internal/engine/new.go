@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -19,6 +20,9 @@ import (
 
 // memoryEngine runs all nodes in this process.
 type memoryEngine struct {
+	cores     int // of each run, 0 for as many as pay
+	pool      *cores.Pool
+	lanes     int
 	telemetry telemetry.Flags
 	address   string // of the collector, "" for none
 	tls       string // folder of certificates for the connection to the collector
@@ -28,7 +32,7 @@ type memoryEngine struct {
 // newMemoryEngine returns the engine. It starts a collector in this process if the
 // flags request one.
 func newMemoryEngine(ctx context.Context, f Flags) (Engine, error) {
-	m := memoryEngine{telemetry: f.Telemetry, address: f.Telemetry.Receiver(), tls: f.TLS, end: func() {}}
+	m := memoryEngine{cores: f.Cores, lanes: f.Lanes(), pool: cores.NewPool(runtime.GOMAXPROCS(0)), telemetry: f.Telemetry, address: f.Telemetry.Receiver(), tls: f.TLS, end: func() {}}
 	if f.Telemetry.Address != telemetry.Own {
 		return m, nil
 	}
@@ -65,8 +69,10 @@ func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(A
 	if ear != nil {
 		l.Hear(ear.Kinds, ear.Hear)
 	}
-	before := threadSeconds()
-	for now := range l.Steps(steps, l.Run) {
+	runner := cores.New(l, m.pool, m.cores)
+	defer runner.Close()
+	before := cores.ThreadSeconds()
+	for now := range l.Steps(steps, runner.Run) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -74,7 +80,8 @@ func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(A
 	}
 	outcome, err := l.Outcome()
 	if err == nil {
-		outcome.CPU = threadSeconds() - before
+		outcome.CPU = cores.ThreadSeconds() - before + runner.Others()
+		outcome.Cores, outcome.Groups = runner.Cores(), runner.Cores()
 	}
 	exporter.Finish(s.Duration)
 	m.telemetry.Totals.Add(exporter.Counts())
@@ -95,7 +102,7 @@ func (m memoryEngine) export(l *lab.Lab) (*labexport.Exporter, error) {
 	return labexport.Attach(l, m.address, who, settings)
 }
 
-func (memoryEngine) Lanes() int { return runtime.GOMAXPROCS(0) }
+func (m memoryEngine) Lanes() int { return m.lanes }
 
 func (m memoryEngine) Close() { m.end() }
 
