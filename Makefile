@@ -29,7 +29,7 @@ FUZZTIME ?= 10000x
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 40m
 
-.PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen otelcol docker-compose ci
+.PHONY: build test race lint generate release verify fuzz bench tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -69,6 +69,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ name; do \
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
+
+bench: ## run racks of several sizes on one core and on several, and print the machine and the figures
+	go test ./cores -run '^$$' -bench Racks -benchtime 1x
 
 tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## build the pinned tools into the user's cache
 
