@@ -69,7 +69,7 @@ func (w *Flow) completed(now unit.Time, m *work.Request, out *fabric.Out) {
 
 // Pending reports whether the flow has a packet that it may send once the pacer allows it.
 func (w *Flow) Pending() bool {
-	return !w.done && w.next() != nil && w.credit.MaySend()
+	return !w.done && w.maySend(w.recovery.next()) && w.credit.MaySend()
 }
 
 // unsent reports whether the flow has packets to send.

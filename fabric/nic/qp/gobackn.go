@@ -27,8 +27,9 @@ func (g *goBackN) next() *packet {
 		if !q.Unsent() || number-g.acked >= MaxUnacked {
 			return nil
 		}
-		part, w := q.Next()
-		g.packet = packet{part, w, number, part.Bytes, number - w.First, number < g.high}
+		p := &g.packet
+		p.part, p.request = q.Next()
+		p.number, p.flight, p.turn, p.again = number, p.part.Bytes, number-p.request.First, number < g.high
 	}
 	return &g.packet
 }

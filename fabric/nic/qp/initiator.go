@@ -50,12 +50,12 @@ func (c *initiator) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 // offer takes the next one from the flow queue.
 func (c *initiator) offer() (idle bool) {
 	e, q := c.engine, &c.requester.queue
-	p := c.requester.next()
+	p := c.requester.recovery.next()
 	if p == nil && !q.Unsent() && !q.Full() && e.queues.Len(c.flow) > 0 {
 		q.Post(e.queues.Take(c.flow))
-		p = c.requester.next()
+		p = c.requester.recovery.next()
 	}
-	if p == nil {
+	if !c.requester.maySend(p) {
 		e.Arbiter.Withdraw(c.unit)
 		return q.Len() == 0 && e.queues.Len(c.flow) == 0
 	}

@@ -46,15 +46,9 @@ func (r *Requester) init(d *Device, flow fabric.Flow, index int) error {
 	return r.Sender.Init(d, flow, index, r.consumer)
 }
 
-// next returns the next packet, nil if there is none or the window has no room for it. A
-// requester with nothing in flight may send regardless of its window.
-func (r *Requester) next() *packet {
-	p := r.recovery.next()
-	if p == nil || p.flight != 0 && !r.Admits(p.flight) {
-		return nil
-	}
-	return p
-}
+// maySend reports whether there is a packet and the window has room for it. A requester with
+// nothing in flight may send regardless of its window.
+func (r *Requester) maySend(p *packet) bool { return p != nil && (p.flight == 0 || r.Admits(p.flight)) }
 
 // send writes the next packet into f. It returns its length and payload.
 func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length, payload unit.Bytes) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -12,15 +14,18 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// requester returns the requester of an endless flow from host 0 to host 1 that has begun.
-func requester(t *testing.T) *Flow {
+// requester returns an endless flow from host 0 to host 1 that has begun.
+func requester(t *testing.T) *Flow { return flowOf(t, work.Endless) }
+
+// flowOf returns a flow of the given size from host 0 to host 1 that has begun.
+func flowOf(t rapid.TB, size unit.Bytes) *Flow {
 	t.Helper()
 	s := &Settings{Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Scheme: "pfc", CC: cc.Default()}
 	d := &Device{}
 	d.init(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
 	d.Arbiter.Grow(1)
 	r := &Flow{}
-	if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: work.Endless}, 0); err != nil {
+	if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: size}, 0); err != nil {
 		t.Fatal(err)
 	}
 	r.Begin(0, &fabric.Out{})
