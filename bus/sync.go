@@ -31,8 +31,10 @@ type PeerConfig struct {
 }
 
 // Inbox receives the frames of the links to a peer, those of a link in order of arrival.
-// The frame belongs to the caller again when Push returns.
 type Inbox interface {
+	// Frame returns memory for the next frame. Its content is undefined.
+	Frame() *frame.Frame
+	// Push takes over the frame that Frame returned.
 	Push(peer, link int, f *frame.Frame)
 }
 
@@ -78,7 +80,6 @@ type Sync struct {
 	tick    int
 	silence int // ticks
 	counts  Counts
-	spare   frame.Frame
 	control [envelopeHead]byte
 	pending []need
 }
@@ -184,9 +185,11 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	}
 	p.refused = 0
 	s.counts.Received++
-	for link, ok := e.Next(&s.spare); ok; link, ok = e.Next(&s.spare) {
-		p.last[link] = s.spare.Arrival
-		inbox.Push(i, link, &s.spare)
+	for range e.Count {
+		f := inbox.Frame()
+		link, _ := e.Next(f)
+		p.last[link] = f.Arrival
+		inbox.Push(i, link, f)
 	}
 	return nil
 }

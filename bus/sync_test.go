@@ -13,6 +13,8 @@ type arrived []unit.Time
 
 func (a *arrived) Push(_, _ int, f *frame.Frame) { *a = append(*a, f.Arrival) }
 
+func (a *arrived) Frame() *frame.Frame { return new(frame.Frame) }
+
 // newPair returns both ends of one link.
 func newPair(t testing.TB) (a, b *Sync) {
 	t.Helper()

@@ -35,6 +35,7 @@ const progressTicks = 2
 type Runner struct {
 	cfg      Config
 	group    *node.Group
+	pool     frame.Pool // of the nodes' frames
 	wires    *wiring
 	links    *bus.Sync
 	out      fabric.Out
@@ -71,9 +72,8 @@ func New(cfg Config) (*Runner, error) {
 		return nil, err
 	}
 	nodes, peers := make([]*node.Node, len(cfg.Nodes)), make(map[string]int)
-	pool := new(frame.Pool)
 	for i, n := range cfg.Nodes {
-		nodes[i] = node.New(n.Machine, len(n.Ports), pool)
+		nodes[i] = node.New(n.Machine, len(n.Ports), &r.pool)
 	}
 	r.group = node.NewGroup(nodes, r.wires.inside, r.wires.lookahead)
 	for i, p := range r.wires.peers {
@@ -232,10 +232,13 @@ func (r *Runner) take() error {
 	return nil
 }
 
+// Frame returns a frame of the group's pool; it implements bus.Inbox.
+func (r *Runner) Frame() *frame.Frame { return r.pool.Get() }
+
 // Push delivers a frame from the bus to its node; it implements bus.Inbox.
 func (r *Runner) Push(peer, link int, f *frame.Frame) {
 	i, port := r.wires.at(peer, link)
-	r.group.Nodes()[i].Push(port, f)
+	r.group.Nodes()[i].Take(port, f)
 }
 
 // work handles every event that is safe. A group may take long for that, so work keeps
