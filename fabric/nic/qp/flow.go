@@ -16,117 +16,114 @@ type Flow struct {
 	stream *work.Stream // nil when the flow is done
 }
 
-// Init makes w the queue pair of a flow. index is its place in Timers and Arbiter.
-func (w *Flow) Init(d *Device, flow fabric.Flow, index int) error {
+// Init makes r the queue pair of a flow. index is its place in Timers and Arbiter.
+func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 	own := &struct {
 		posting
 		goBackN
 		work.Stream
-	}{
-		posting{consumer: w, queue: work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)},
-		goBackN{r: &w.Requester}, work.NewStream(flow.Size),
-	}
-	own.recovery = &own.goBackN
-	w.posting, w.stream = &own.posting, &own.Stream
-	if err := w.init(d, flow, index); err != nil {
+	}{goBackN: goBackN{r: &r.Requester}, Stream: work.NewStream(flow.Size)}
+	own.posting = posting{consumer: r, recovery: &own.goBackN, queue: work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)}
+	r.posting, r.stream = &own.posting, &own.Stream
+	if err := r.init(d, flow, index); err != nil {
 		return err
 	}
 	d.Timers.Set(Start, index, flow.Start)
 	if d.Notification == cc.NotifyCredit {
-		w.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: w.Class, AIMD: flow.Excess})
+		r.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: r.Class, AIMD: flow.Excess})
 	}
 	return nil
 }
 
 // Begin begins the flow.
-func (w *Flow) Begin(now unit.Time, out *fabric.Out) {
-	w.started = true
-	out.Note(fabric.Note{Event: fabric.NewFlowStarted(w.Size), At: now, Flow: w.ID, Priority: w.Class})
-	w.drained(now, out)
-	w.follow(now, out)
-	w.credit.Begin(now)
+func (r *Flow) Begin(now unit.Time, out *fabric.Out) {
+	r.started = true
+	out.Note(fabric.Note{Event: fabric.NewFlowStarted(r.Size), At: now, Flow: r.ID, Priority: r.Class})
+	r.drained(now, out)
+	r.follow(now, out)
+	r.credit.Begin(now)
 }
 
 // drained posts the next message of the flow, or ends the flow if all are complete.
-func (w *Flow) drained(now unit.Time, out *fabric.Out) {
-	c, ok := w.stream.Next()
+func (r *Flow) drained(now unit.Time, out *fabric.Out) {
+	c, ok := r.stream.Next()
 	switch {
 	case ok:
-		m := w.queue.Post(c)
-		if t := out.Stamp(Trace(w.ID, int64(c.ID))); fabric.Follows(t) {
-			out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, m.End-m.First), At: now, Flow: w.ID, Priority: w.Class, Trace: t})
+		w := r.queue.Post(c)
+		if t := out.Stamp(Trace(r.ID, int64(c.ID))); fabric.Follows(t) {
+			out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, w.End-w.First), At: now, Flow: r.ID, Priority: r.Class, Trace: t})
 		}
-	case w.queue.Len() == 0:
-		w.end()
-		out.Note(fabric.Note{Event: fabric.NewCompleted(w.Size, w.Start), At: now, Flow: w.ID, Priority: w.Class})
+	case r.queue.Len() == 0:
+		r.end()
+		out.Note(fabric.Note{Event: fabric.NewCompleted(r.Size, r.Start), At: now, Flow: r.ID, Priority: r.Class})
 	}
 }
 
 // completed notes the completion of a message.
-func (w *Flow) completed(now unit.Time, m *work.Request, out *fabric.Out) {
-	w.Completed(now, w.ID, Trace(w.ID, int64(m.ID)), out)
+func (r *Flow) completed(now unit.Time, w *work.Request, out *fabric.Out) {
+	r.Completed(now, r.ID, Trace(r.ID, int64(w.ID)), out)
 }
 
 // Pending reports whether the flow has a packet that it may send once the pacer allows it.
-func (w *Flow) Pending() bool {
-	return !w.done && w.maySend(w.recovery.next()) && w.credit.MaySend()
+func (r *Flow) Pending() bool {
+	return !r.done && r.maySend(r.recovery.next()) && r.credit.MaySend()
 }
 
 // unsent reports whether the flow has packets to send.
-func (w *Flow) unsent() bool { return w.started && !w.done && w.queue.Unsent() }
+func (r *Flow) unsent() bool { return r.started && !r.done && r.queue.Unsent() }
 
 // Offer takes part in the turns if the flow has something to send.
-func (w *Flow) Offer() {
-	if w.Arbiter.Parked(w.place()) && w.Pending() {
-		w.Arbiter.Wait(w.place(), uint8(w.Class), w.pacer.next())
+func (r *Flow) Offer() {
+	if r.Arbiter.Parked(r.place()) && r.Pending() {
+		r.Arbiter.Wait(r.place(), uint8(r.Class), r.pacer.next())
 	}
 }
 
 // Send writes the next packet into f, accounts for it, and returns its length.
-func (w *Flow) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
-	length, payload := w.send(now, f, out)
-	w.count(now, length)
-	if w.live.within(payload) {
-		w.pacer.extend()
+func (r *Flow) Send(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
+	length, payload := r.send(now, f, out)
+	r.count(now, length)
+	if r.live.within(payload) {
+		r.pacer.extend()
 	}
-	w.credit.Spend(now, length+w.Overhead, out)
-	w.Signal(now, cc.Signal{Kind: cc.Sent, Bytes: length + w.Overhead, Payload: payload}, out)
+	r.credit.Spend(now, length+r.Overhead, out)
+	r.Signal(now, cc.Signal{Kind: cc.Sent, Bytes: length + r.Overhead, Payload: payload}, out)
 	return length
 }
 
 // end releases what the flow needs only until it is done.
-func (w *Flow) end() {
-	w.Requester.end()
-	w.stream = nil
+func (r *Flow) end() {
+	r.Requester.end()
+	r.stream = nil
 }
 
 // fail stops the flow.
-func (w *Flow) fail(now unit.Time, out *fabric.Out) { w.Stop(now, out) }
+func (r *Flow) fail(now unit.Time, out *fabric.Out) { r.Stop(now, out) }
 
 // Stop ends the flow: its queue pair enters the error state, sends nothing more and
 // ignores ACKs.
-func (w *Flow) Stop(now unit.Time, out *fabric.Out) {
-	if w.done {
+func (r *Flow) Stop(now unit.Time, out *fabric.Out) {
+	if r.done {
 		return
 	}
-	w.end()
-	w.started, w.inFlight = true, 0
-	w.Timers.Set(Start, w.place(), unit.Never)
-	w.Timers.Set(Resend, w.place(), unit.Never)
-	w.credit.Plan(now)
-	out.Note(fabric.Note{Event: fabric.NewFlowStopped(w.AckedBytes), At: now, Flow: w.ID, Priority: w.Class})
+	r.end()
+	r.started, r.inFlight = true, 0
+	r.Timers.Set(Start, r.place(), unit.Never)
+	r.Timers.Set(Resend, r.place(), unit.Never)
+	r.credit.Plan(now)
+	out.Note(fabric.Note{Event: fabric.NewFlowStopped(r.AckedBytes), At: now, Flow: r.ID, Priority: r.Class})
 }
 
 // backlog returns what the flow still has to send, in bytes on the wire. Packets to
 // retransmit count again.
-func (w *Flow) backlog() unit.Bytes {
-	if !w.unsent() {
+func (r *Flow) backlog() unit.Bytes {
+	if !r.unsent() {
 		return 0
 	}
-	bytes, packets := w.queue.Left()
-	later, more := w.stream.Left(w.Payload)
-	if packets += more; w.Size == work.Endless || packets > int64(unit.Megabyte) {
+	bytes, packets := r.queue.Left()
+	later, more := r.stream.Left(r.Payload)
+	if packets += more; r.Size == work.Endless || packets > int64(unit.Megabyte) {
 		return uet.Plenty
 	}
-	return bytes + later + unit.Bytes(packets)*(uetHeaders+w.Overhead)
+	return bytes + later + unit.Bytes(packets)*(uetHeaders+r.Overhead)
 }

@@ -43,7 +43,7 @@ type consumer interface {
 // in Timers and Arbiter.
 func (r *Requester) init(d *Device, flow fabric.Flow, index int) error {
 	r.deadline, r.credit = unit.Never, d.Accounts.Unlimited()
-	return r.Sender.Init(d, flow, index, r.consumer)
+	return r.Init(d, flow, index, r.consumer)
 }
 
 // maySend reports whether there is a packet and the window has room for it. A requester with

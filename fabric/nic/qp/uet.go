@@ -72,9 +72,9 @@ func (r *Requester) buildUET(p *packet, f *frame.Frame) {
 func (s *Sender) FlowID() fabric.FlowID { return s.ID }
 
 // BuildControl writes a credit request into f.
-func (w *Flow) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) {
-	u := frame.UET{Type: frame.UETControl, Control: frame.UETCreditRequest, Flow: uint32(w.ID), Credit: c.Credit}
-	u.Header = w.PacketTo(w.To, w.Source)
+func (r *Flow) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) {
+	u := frame.UET{Type: frame.UETControl, Control: frame.UETCreditRequest, Flow: uint32(r.ID), Credit: c.Credit}
+	u.Header = r.PacketTo(r.To, r.Source)
 	buildUETControl(&u, c, f)
 }
 
