@@ -200,7 +200,7 @@ func star(receivers, senders, active int, delay, interval, end unit.Time) *shape
 }
 
 // ring joins n nodes in a ring; each sends to the node across, the shorter way.
-func ring(n int, delay, interval, end unit.Time, active ...int) *shape {
+func ring(n int, delay, interval, end unit.Time, active ...int) *shape { //nolint:unparam // a shape states the delay of its links
 	s := newShape(n, end)
 	for i := range n {
 		s.cable(i, (i+1)%n, delay+unit.Time(i)*311*unit.Nanosecond)
