@@ -149,7 +149,7 @@ func TestTimerStopsWhileTheResendIsPaused(t *testing.T) {
 	}
 }
 
-// A NAK that refuses a request puts the queue pair in the error state (IBTA volume 1 §9.9.2.4.1).
+// A NAK that refuses a request puts the queue pair in the error state.
 func TestRefusedFlowStops(t *testing.T) {
 	for _, syndrome := range []uint8{frame.SyndromeNAKInvalid, frame.SyndromeNAKAccess} {
 		b := newBench(t, 2, []FlowConfig{flow(0, 1_000_000)})

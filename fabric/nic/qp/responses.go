@@ -196,7 +196,6 @@ func (t *responses) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	}
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: j.msn}
 	p.Original = j.original
-	p.Timestamped = false // responses are not acknowledged
 	p.Build(f)
 	t.sender.Telemetry(f)
 	f.Trace, in = j.trace&^fabric.Closing, j.in

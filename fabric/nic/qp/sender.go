@@ -88,7 +88,6 @@ func (s *Sender) measureBy(scheme string) {
 	measures := s.measures(scheme)
 	s.offset, s.live.prober.on = offset{}, measures && s.Probe > 0
 	s.live.stamps = measures && !s.live.prober.on
-	s.live.packet.Timestamped = s.live.stamps
 }
 
 // armProbe starts the timer of the probes when data is sent.
