@@ -3,7 +3,6 @@ package scenariofile
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -68,7 +67,7 @@ var messageSize = sizes.from(1, largest).orWord("endless", topology.Endless, fun
 // nameText is a nodeList that is written as text.
 var nameText = func() codec[[]string] {
 	c := nodeList
-	c.write = func(names []string) *yaml.Node { return text(strings.Join(names, ", ")) }
+	c.write = func(names []string) *yaml.Node { return text(topology.JoinNames(names)) }
 	return c
 }()
 

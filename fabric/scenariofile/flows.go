@@ -152,16 +152,6 @@ func (b *builder) addFlow(f topology.Flow, src *source) {
 	b.flows = append(b.flows, src)
 }
 
-// flowForms returns the single flows as entries of a file.
-func flowForms(s *topology.Scenario) (forms []flowForm) {
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			forms = append(forms, flowForm{f, []string{s.Nodes[f.From].Name}, []string{s.Nodes[f.To].Name}})
-		}
-	}
-	return forms
-}
-
 // burstForms returns the bursts of the file as its entries, reassembled from their flows.
 func burstForms(s *topology.Scenario) (forms []burstForm) {
 	all := make([]burstForm, len(s.Bursts))

@@ -137,12 +137,3 @@ func (b *builder) cable(a, z int, l topology.Link, src *source) bool {
 	b.s.Links, b.links = append(b.s.Links, l), append(b.links, src)
 	return true
 }
-
-// linkForms returns the links as entries of a file.
-func linkForms(s *topology.Scenario) []linkForm {
-	forms := make([]linkForm, len(s.Links))
-	for i, l := range s.Links {
-		forms[i] = linkForm{[2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, 1, false, l}
-	}
-	return forms
-}

@@ -52,16 +52,10 @@ func encode(s *topology.Scenario) ([]byte, error) {
 		return nil, err
 	}
 	f := form{*s, sections{"nics": block(), "switches": block(), "schemes": block()}}
-	put := func(section, name string, value *yaml.Node) {
-		n := f.sections[section]
-		n.Content = append(n.Content, text(name), value)
-	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		put(nodeSections[n.Kind], n.Name, written(nodeFields[n.Kind], n))
-	}
+	writeNodes(s, f.sections)
 	for _, section := range schemeSections {
-		put("schemes", section.scheme, written(section.fields, &s.CC))
+		schemes := f.sections["schemes"]
+		schemes.Content = append(schemes.Content, text(section.scheme), written(section.fields, &s.CC))
 	}
 	links.write(s, f.sections)
 	flows.write(s, f.sections)

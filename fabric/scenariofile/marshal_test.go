@@ -108,7 +108,7 @@ func TestMarshalRejectsScenariosNoFileCanDescribe(t *testing.T) {
 		"flows[0] refers to node -1":  func(s *topology.Scenario) { s.Flows[0].To = -1 },
 		"xoff":                        func(s *topology.Scenario) { s.Nodes[19].Switch.XOFF = unit.Bytes(1) << 40 },
 		"Links":                       func(s *topology.Scenario) { s.Links[0].APort = 3 },
-		"already linked":              func(s *topology.Scenario) { s.Links[1] = s.Links[0] },
+		"contains s0 twice":           func(s *topology.Scenario) { s.Links[1] = s.Links[0] },
 	} {
 		s := builtin(t, "pcn-16to2")
 		change(s)
@@ -120,14 +120,18 @@ func TestMarshalRejectsScenariosNoFileCanDescribe(t *testing.T) {
 
 func TestOverrideChecksAndKeepsTheOriginal(t *testing.T) {
 	s := builtin(t, "pcn-16to2")
-	if _, err := Override(s, Overrides{}); err != nil {
+	if same, err := Override(s, Overrides{Scheme: s.Scheme, Seed: &s.Seed, Duration: s.Duration}); err != nil || same != s {
+		t.Fatalf("overrides that change nothing: a copy, %v", err)
+	}
+	longer := Overrides{Duration: 2 * s.Duration}
+	if _, err := Override(s, longer); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(builtin(t, "pcn-16to2"), s); diff != "" {
 		t.Error(diff)
 	}
 	s.Nodes[0].NIC.Payload = 5000
-	if _, err := Override(s, Overrides{}); err == nil || !strings.Contains(err.Error(), "scenario: nics.h0.payload: a payload of 5000B") {
+	if _, err := Override(s, longer); err == nil || !strings.Contains(err.Error(), "scenario: nics.h0.payload: a payload of 5000B") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -88,3 +88,30 @@ func numbered(name string) (prefix string, n uint64, ok bool) {
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return prefix, n, err == nil && strconv.FormatUint(n, 10) == digits
 }
+
+// JoinNames returns the text that Names parses to these names. Consecutive numbers form a
+// range.
+func JoinNames(names []string) string {
+	var b strings.Builder
+	for i := 0; i < len(names); {
+		first := i
+		for i++; i < len(names) && follows(names[i-1], names[i]); i++ {
+		}
+		if first > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(names[first])
+		if i > first+1 {
+			b.WriteString("..")
+			b.WriteString(names[i-1])
+		}
+	}
+	return b.String()
+}
+
+// follows reports whether b is the name after a in a range, like h2 after h1.
+func follows(a, b string) bool {
+	prefix, n, okA := numbered(a)
+	other, next, okB := numbered(b)
+	return okA && okB && prefix == other && next == n+1
+}

@@ -50,3 +50,16 @@ func TestInvalidNamesAreRejected(t *testing.T) {
 		}
 	}
 }
+
+// Names parses what JoinNames writes, with ranges for consecutive numbers.
+func TestNamesAreJoined(t *testing.T) {
+	for _, want := range []string{"h0", "h0..h2", "h0..h1, h3", "h9..h11, r0..r1, x", "h01, h02", "h1, h0", "h0..h1, h3..h4"} {
+		names, err := Names(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := JoinNames(names); got != want {
+			t.Errorf("%v: %q, want %q", names, got, want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package scenariofile
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Entries of a file that describe many objects at once, so that the file of a rack of
+// thousands of nodes is short.
+
+// writeNodes puts the nodes into their sections. Consecutive nodes of one kind with the
+// same settings share an entry.
+func writeNodes(s *topology.Scenario, into sections) {
+	for i := 0; i < len(s.Nodes); {
+		first, names := &s.Nodes[i], []string(nil)
+		for ; i < len(s.Nodes) && sameNode(first, &s.Nodes[i]); i++ {
+			names = append(names, s.Nodes[i].Name)
+		}
+		n := into[nodeSections[first.Kind]]
+		n.Content = append(n.Content, text(topology.JoinNames(names)), written(nodeFields[first.Kind], first))
+	}
+}
+
+// sameNode reports whether two nodes differ only in name and address.
+func sameNode(a, b *topology.Node) bool {
+	return a.Kind == b.Kind && reflect.DeepEqual(&a.NIC, &b.NIC) && reflect.DeepEqual(&a.Switch, &b.Switch)
+}
+
+// linkForms returns the links as entries of a file. Consecutive links with the same
+// settings share an entry if they have one end in common.
+func linkForms(s *topology.Scenario) (forms []linkForm) {
+	for i := 0; i < len(s.Links); {
+		first, last := s.Links[i], i+1
+		for last < len(s.Links) && sameLink(first, s.Links[last]) && s.Links[last].A == first.A {
+			last++
+		}
+		if last == i+1 {
+			for last < len(s.Links) && sameLink(first, s.Links[last]) && s.Links[last].B == first.B {
+				last++
+			}
+		}
+		ends := [2][]string{{s.Nodes[first.A].Name}, {s.Nodes[first.B].Name}}
+		for _, l := range s.Links[i+1 : last] {
+			if l.A != first.A {
+				ends[0] = append(ends[0], s.Nodes[l.A].Name)
+			} else {
+				ends[1] = append(ends[1], s.Nodes[l.B].Name)
+			}
+		}
+		forms = append(forms, linkForm{ends: ends, parts: 1, Link: first})
+		i = last
+	}
+	return forms
+}
+
+// sameLink reports whether two links have the same settings.
+func sameLink(a, b topology.Link) bool {
+	b.A, b.B, b.APort, b.BPort = a.A, a.B, a.APort, a.BPort
+	return a == b
+}
+
+// flowForms returns the single flows as entries of a file. Consecutive flows called
+// name-sender share an entry, as they do where an entry has several senders.
+func flowForms(s *topology.Scenario) (forms []flowForm) {
+	shared := ""                        // name under which the last entry takes more flows, or ""
+	var senders, receivers map[int]bool // of the last entry
+	for _, f := range s.Flows {
+		if f.Burst >= 0 {
+			continue
+		}
+		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
+		name, ok := strings.CutSuffix(f.Name, "-"+from)
+		ok = ok && topology.ValidName(name)
+		k := len(forms) - 1
+		switch {
+		case ok && name == shared && sameFlow(forms[k].Flow, f) && !senders[f.From] && !receivers[f.To]:
+			forms[k].Name, forms[k].from, forms[k].to = name, append(forms[k].from, from), append(forms[k].to, to)
+		case ok:
+			shared, senders, receivers = name, map[int]bool{}, map[int]bool{}
+			forms = append(forms, flowForm{f, []string{from}, []string{to}})
+		default:
+			shared = ""
+			forms = append(forms, flowForm{f, []string{from}, []string{to}})
+			continue
+		}
+		senders[f.From], receivers[f.To] = true, true
+	}
+	return forms
+}
+
+// sameFlow reports whether two flows differ only in name, ends and source port.
+func sameFlow(a, b topology.Flow) bool {
+	b.Name, b.From, b.To, b.Source = a.Name, a.From, a.To, a.Source
+	return a == b
+}
