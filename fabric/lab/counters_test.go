@@ -317,7 +317,7 @@ changes:
 	if whole.Failed != 0 || whole.Completed != 10 || whole.Failures != nil {
 		t.Errorf("%+v", whole)
 	}
-	r := measure.NewRecorder(s, 2)
+	r := measure.NewRecorder(s, 2, s.PortMap()[2])
 	r.Observe([]fabric.Note{{Event: fabric.EventOf(fabric.CommandRefused, int64(nodes[2].Done[0].ID), 0), At: 7}})
 	nodes[2] = r.Result()
 	if run, err = measure.Merge(s, nodes); err != nil {

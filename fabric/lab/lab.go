@@ -52,7 +52,7 @@ func New(s *topology.Scenario) (*Lab, error) {
 			return nil, fmt.Errorf("node %s: %w", n.Name, err)
 		}
 		l.nodes = append(l.nodes, node.New(m, len(l.ports[i]), nil))
-		l.recorders = append(l.recorders, measure.NewRecorder(s, i))
+		l.recorders = append(l.recorders, measure.NewRecorder(s, i, l.ports[i]))
 	}
 	for i, changes := range rack.Plan(s, 0) {
 		l.nodes[i].Plan(changes)

@@ -143,7 +143,7 @@ type CommandFigures struct{ Goodput, Completed, P50, P99 Figure }
 func Catalogue(s *topology.Scenario) (all Named) {
 	for _, f := range s.Flows {
 		if f.Burst < 0 {
-			all.Flows = append(all.Flows, flowFigures(f.Name))
+			all.Flows = append(all.Flows, flowFigures(len(all.Flows), f.Name))
 		}
 	}
 	for i, w := range s.Workloads {
@@ -155,9 +155,10 @@ func Catalogue(s *topology.Scenario) (all Named) {
 	return all
 }
 
-func flowFigures(name string) FlowFigures {
+// flowFigures returns the figures of single flow i.
+func flowFigures(i int, name string) FlowFigures {
 	goodput := func(key, group string, of func(*Flow) unit.Rate) Figure {
-		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.Flow(name)) }).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
+		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.single(i, name)) }).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
 	}
 	return FlowFigures{
 		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }),

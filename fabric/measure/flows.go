@@ -40,9 +40,13 @@ func flows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion, r
 	if burst.Start = burstStart(s); burst.Start == unit.Never {
 		burst.Start = 0
 	}
+	bins := map[int][]int64{} // of single flows
+	for _, d := range run.Series.Goodput {
+		bins[d.Flow] = d.Bins
+	}
 	for i, f := range s.Flows {
 		if f.Burst < 0 {
-			run.Flows = append(run.Flows, single(s, i, ends, run))
+			run.Flows = append(run.Flows, single(s, i, ends, bins[i], run.Burst.End))
 		}
 	}
 }
@@ -69,16 +73,11 @@ func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered unit.B
 	return out
 }
 
-// single returns a flow that has a series of its own.
-func single(s *topology.Scenario, i int, ends map[int]Completion, run *Run) Flow {
-	var bins []int64
-	for _, d := range run.Series.Goodput {
-		if d.Flow == i {
-			bins = d.Bins
-		}
-	}
+// single returns a flow that has a series of its own, bins. until is the end of the
+// bursts.
+func single(s *topology.Scenario, i int, ends map[int]Completion, bins []int64, until unit.Time) Flow {
 	out := flow(s, i, ends, unit.Bytes(sum(bins)))
-	out.BurstGoodput = between(s, bins, burstStart(s), run.Burst.End)
+	out.BurstGoodput = between(s, bins, burstStart(s), until)
 	return out
 }
 

@@ -40,7 +40,7 @@ func merged(t *testing.T, s *topology.Scenario, notes map[int][]fabric.Note) *Ru
 	t.Helper()
 	var nodes []*NodeResult
 	for i := range s.Nodes {
-		r := NewRecorder(s, i)
+		r := NewRecorder(s, i, s.PortMap()[i])
 		r.Observe(notes[i])
 		text, err := json.Marshal(r.Result())
 		if err != nil {

@@ -187,3 +187,13 @@ func (e *episode) arrival(number int) unit.Time {
 	}
 	return unit.Never
 }
+
+// initialRate returns the rate at which a flow starts: its own, or that of its sender's
+// link.
+func initialRate(s *topology.Scenario, f topology.Flow) unit.Rate {
+	if f.Initial != 0 {
+		return f.Initial
+	}
+	i := slices.IndexFunc(s.Links, func(l topology.Link) bool { return l.A == f.From || l.B == f.From })
+	return s.Links[i].Rate
+}

@@ -52,7 +52,7 @@ type PortResult struct {
 	XOFF   int64     `json:"xoff"`         // PAUSE frames sent to the peer
 	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
 	Paused unit.Time `json:"paused_ps"`    // how long the peer paused this port
-	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin
+	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin; empty if none was sent
 	// Fine counts the same per PauseBin. It is empty if bins are no longer than
 	// PauseBin, or if no PAUSE frame was sent.
 	Fine []int64 `json:"xoff_fine,omitempty"`
@@ -82,7 +82,8 @@ type Span struct {
 // Recorder observes the notes of one node.
 type Recorder struct {
 	s         *topology.Scenario
-	streams   []topology.Stream
+	streams   []topology.Stream // nil until a command delivers
+	ends      []topology.End    // by port
 	result    NodeResult
 	node      int // index in the scenario
 	bins      int
@@ -97,22 +98,18 @@ type sending struct {
 	sent  Series
 }
 
-// NewRecorder returns a recorder for the scenario's node with that index.
-func NewRecorder(s *topology.Scenario, node int) *Recorder {
+// NewRecorder returns a recorder for the scenario's node with that index, whose ports
+// are ends.
+func NewRecorder(s *topology.Scenario, node int, ends []topology.End) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
-	r := &Recorder{s: s, streams: s.Streams(), node: node, bins: bins, delivered: map[int]*Series{}, started: map[fabric.FlowID]*sending{}}
+	r := &Recorder{s: s, ends: ends, node: node, bins: bins, delivered: map[int]*Series{}, started: map[fabric.FlowID]*sending{}}
 	r.result.Node, r.result.Notices = s.Nodes[node].Name, map[string]int{}
-	for _, l := range s.Links {
-		if l.A == node || l.B == node {
-			r.result.Ports = append(r.result.Ports, PortResult{Bins: make([]int64, bins)})
-		}
-	}
-	r.paused = make([]fabric.PauseClock, len(r.result.Ports))
+	r.result.Ports, r.paused = make([]PortResult, len(ends)), make([]fabric.PauseClock, len(ends))
 	return r
 }
 
 // Extend replaces the scenario by one with more changes.
-func (r *Recorder) Extend(s *topology.Scenario) { r.s, r.streams = s, s.Streams() }
+func (r *Recorder) Extend(s *topology.Scenario) { r.s, r.streams = s, nil }
 
 // Observe adds notes, in the order of their occurrence.
 func (r *Recorder) Observe(notes []fabric.Note) {
@@ -210,6 +207,9 @@ func (r *Recorder) bin(t unit.Time) int { return min(int(t/r.s.Bin), r.bins-1) }
 func (r *Recorder) deliver(n *fabric.Note) {
 	key, name := int(n.Flow), ""
 	if n.Flow >= topology.FirstConnection {
+		if r.streams == nil {
+			r.streams = r.s.Streams()
+		}
 		entry := topology.CommandOf(r.streams, uint32(n.Trace)) // the lower half of the trace is the command's ID
 		key, name = int(topology.FirstConnection)+entry, r.s.Commands[entry].Name
 	} else if f := &r.s.Flows[n.Flow]; f.Burst >= 0 {
@@ -229,6 +229,9 @@ func (r *Recorder) deliver(n *fabric.Note) {
 func (r *Recorder) pauseSent(n *fabric.Note) {
 	p := &r.result.Ports[n.Port]
 	p.XOFF++
+	if p.Bins == nil {
+		p.Bins = make([]int64, r.bins)
+	}
 	p.Bins[r.bin(n.At)]++
 	if r.s.Bin <= PauseBin {
 		return
@@ -266,18 +269,8 @@ func (r *Recorder) start(n *fabric.Note) {
 	}
 	one := &sending{RateSeries{Name: f.Name, Bins: make([]unit.Rate, r.bins)}, Series{Name: f.Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}}
 	one.rates.fill(one.rates.Bins, r.bin(n.At))
-	one.rates.value = initialRate(r.s, f)
+	one.rates.value = cmp.Or(f.Initial, r.s.Links[r.ends[0].Link].Rate) // of the sender's link
 	r.started[n.Flow] = one
-}
-
-// initialRate returns the rate at which a flow starts: its own, or that of its sender's
-// link.
-func initialRate(s *topology.Scenario, f topology.Flow) unit.Rate {
-	if f.Initial != 0 {
-		return f.Initial
-	}
-	i := slices.IndexFunc(s.Links, func(l topology.Link) bool { return l.A == f.From || l.B == f.From })
-	return s.Links[i].Rate
 }
 
 // Result completes the measurement at the end of the run and returns it. It lists series

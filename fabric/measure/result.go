@@ -133,6 +133,14 @@ func (r *Run) Flow(name string) *Flow {
 	return &r.Flows[i]
 }
 
+// single is Flow for the i-th single flow of the scenario, without a search.
+func (r *Run) single(i int, name string) *Flow {
+	if i < len(r.Flows) && r.Flows[i].Name == name {
+		return &r.Flows[i]
+	}
+	return r.Flow(name)
+}
+
 // Merge combines the results of the nodes, which are in scenario order.
 func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	if len(nodes) != len(s.Nodes) {

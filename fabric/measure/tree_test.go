@@ -111,7 +111,7 @@ func TestPausedSpansAreTheUnionOfTheClasses(t *testing.T) {
 	at := func(t unit.Time, kind fabric.Kind, class fabric.Priority) fabric.Note {
 		return fabric.Note{Event: fabric.Event{Kind: kind}, At: t, Flow: fabric.NoFlow, Priority: class}
 	}
-	r := NewRecorder(s, 0)
+	r := NewRecorder(s, 0, s.PortMap()[0])
 	r.Observe([]fabric.Note{
 		at(10*us, fabric.Paused, 3), at(20*us, fabric.Paused, 4), at(30*us, fabric.Resumed, 3), at(40*us, fabric.Resumed, 4),
 		at(350*us, fabric.Paused, 3),
@@ -119,7 +119,7 @@ func TestPausedSpansAreTheUnionOfTheClasses(t *testing.T) {
 	if diff := cmp.Diff([]Span{{10 * us, 40 * us}, {350 * us, 400 * us}}, r.Result().Paused); diff != "" {
 		t.Error(diff)
 	}
-	of := NewRecorder(s, 3)
+	of := NewRecorder(s, 3, s.PortMap()[3])
 	of.Observe(pausedDuring(10*us, 20*us))
 	if got := of.Result(); got.Paused != nil || got.Ports[0].Paused != 10*us {
 		t.Errorf("a switch: paused %v, port %v", got.Paused, got.Ports[0].Paused)

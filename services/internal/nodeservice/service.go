@@ -188,6 +188,7 @@ func (s *Service) build(r *run, c *rackfabv1.RunConfig, groups []string) (sampli
 		machines.Sample(unit.Time(every))
 	}
 	quiet = true
+	ends := scenario.PortMap()
 	for i, n := range scenario.Nodes {
 		if groups[i] != s.name {
 			continue
@@ -195,7 +196,7 @@ func (s *Service) build(r *run, c *rackfabv1.RunConfig, groups []string) (sampli
 		if err := s.checkKind(n); err != nil {
 			return sampling, false, err
 		}
-		h := &hosted{name: n.Name, index: i, links: len(scenario.PortMap()[i])}
+		h := &hosted{name: n.Name, index: i, links: len(ends[i])}
 		if h.machine, err = machines.Machine(i); err != nil {
 			return sampling, false, serve.Invalid("scenario", "node %s: %v", n.Name, err)
 		}
@@ -205,7 +206,7 @@ func (s *Service) build(r *run, c *rackfabv1.RunConfig, groups []string) (sampli
 			if err != nil {
 				return sampling, false, serve.Invalid("note_kinds", "%v", err)
 			}
-			h.batch = &batch{recorder: measure.NewRecorder(scenario, i), excerpt: excerpt}
+			h.batch = &batch{recorder: measure.NewRecorder(scenario, i, ends[i]), excerpt: excerpt}
 			quiet = c.GetQuiet() && !excerpt.PerFrame()
 		}
 		r.nodes = append(r.nodes, h)
