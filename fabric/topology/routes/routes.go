@@ -75,45 +75,50 @@ func (t *Table) access(host int) (topology.End, bool) {
 // search fills in the routes between switches: a breadth-first search from each switch
 // with hosts, over the links between switches alone.
 func (t *Table) search(switches, below []int) {
-	inner := make([][]int32, len(t.ends)) // ports of a switch that lead to other switches
+	type edge struct{ port, peer int32 }
+	edges := make([][]edge, len(t.ends)) // from a switch to other switches
 	for _, i := range switches {
 		for port, e := range t.ends[i] {
 			if e.Peer != i && t.nodes[e.Peer].sets != nil {
-				inner[i] = append(inner[i], int32(port))
+				edges[i] = append(edges[i], edge{int32(port), int32(e.Peer)})
 			}
 		}
 	}
-	hops, queue, ports := make([]int32, len(t.ends)), make([]int, 0, len(switches)), []fabric.Port(nil)
+	hops, queue, ports := make([]int32, len(t.ends)), make([]int32, 0, len(switches)), []fabric.Port(nil)
 	for column, root := range below {
 		for _, i := range switches {
 			hops[i] = -1
 		}
-		hops[root], queue = 0, append(queue[:0], root)
+		hops[root], queue = 0, append(queue[:0], int32(root))
 		for next := 0; next < len(queue); next++ {
 			at := queue[next]
+			here := hops[at]
 			ports = ports[:0]
-			for _, port := range inner[at] {
-				switch peer := t.ends[at][port].Peer; {
-				case hops[peer] < 0:
-					hops[peer], queue = hops[at]+1, append(queue, peer)
-				case hops[peer] < hops[at]:
-					ports = append(ports, fabric.Port(port))
+			for _, e := range edges[at] {
+				switch there := hops[e.peer]; {
+				case there < 0:
+					hops[e.peer], queue = here+1, append(queue, e.peer)
+				case there < here:
+					ports = append(ports, fabric.Port(e.port))
 				}
 			}
-			t.nodes[at].by[column] = t.nodes[at].set(ports)
+			t.nodes[at].set(column, ports)
 		}
 	}
 }
 
-// set returns the index of a set of ports. It adds the set if it is new.
-func (n *nextHops) set(ports []fabric.Port) int32 {
-	for i, set := range n.sets {
-		if slices.Equal(set, ports) {
-			return int32(i)
-		}
+// set sets the ports of a column. Neighbouring columns often share a set.
+func (n *nextHops) set(column int, ports []fabric.Port) {
+	same := func(set []fabric.Port) bool { return slices.Equal(set, ports) }
+	if column > 0 && same(n.sets[n.by[column-1]]) {
+		n.by[column] = n.by[column-1]
+		return
 	}
-	n.sets = append(n.sets, slices.Clone(ports))
-	return int32(len(n.sets) - 1)
+	i := slices.IndexFunc(n.sets, same)
+	if i < 0 {
+		i, n.sets = len(n.sets), append(n.sets, slices.Clone(ports))
+	}
+	n.by[column] = int32(i)
 }
 
 // Ports returns the ports of a node on shortest paths to a host; both are indices of
