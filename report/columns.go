@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -33,15 +36,9 @@ func flowFigures(s *topology.Scenario, runs []*measure.Run) (list []measure.Figu
 	if !workloadsAlone(s) {
 		list = append(list, measure.Tree, measure.PausedOutside, measure.Dip, measure.Recovery)
 	}
-	frames, _ := pauseFigures(s)
+	frames, _ := pauseFigures(s, runs)
 	list = append(list, frames...)
-	for _, f := range all.Flows[:min(len(all.Flows), maxColumns)] {
-		if runs[0].Burst.Flows > 0 {
-			list = append(list, f.BurstGoodput)
-		} else {
-			list = append(list, f.Goodput)
-		}
-	}
+	list = append(list, singleFigures(all.Flows, runs[0].Burst.Flows > 0)...)
 	if s.HasBursts() {
 		list = append(list, measure.BurstCompleted, measure.BurstP50, measure.BurstP99)
 	}
@@ -74,17 +71,73 @@ func commandFigures(s *topology.Scenario) []measure.Figure {
 			list = append(list, c.P50, c.P99)
 		}
 	}
-	for _, f := range all.Flows[:min(len(all.Flows), maxColumns)] {
-		list = append(list, f.Goodput)
-	}
+	list = append(list, singleFigures(all.Flows, false)...)
 	return append(list, measure.StallIn, measure.StallOut, measure.Skips)
+}
+
+// singleFigures returns the goodput of each single flow, in the burst or over its whole
+// time. More than maxColumns flows are counted, and have their minimum, median and
+// maximum.
+func singleFigures(flows []measure.FlowFigures, burst bool) (list []measure.Figure) {
+	switch {
+	case len(flows) > maxColumns && burst:
+		return append([]measure.Figure{measure.SinglesCompleted}, measure.SingleBurstGoodputs...)
+	case len(flows) > maxColumns:
+		return append([]measure.Figure{measure.SinglesCompleted}, measure.SingleGoodputs...)
+	}
+	for _, f := range flows {
+		if burst {
+			list = append(list, f.BurstGoodput)
+		} else {
+			list = append(list, f.Goodput)
+		}
+	}
+	return list
+}
+
+// notes names the slowest single flows of each variant where these have no column, and
+// the number of commands and workloads without one.
+func notes(s *topology.Scenario, variants []Variant) (list []string) {
+	for _, v := range variants {
+		if len(v.Run.Flows) <= maxColumns {
+			break
+		}
+		var slowest []string
+		for _, f := range v.Run.Slowest(maxColumns) {
+			slowest = append(slowest, fmt.Sprintf("%s %.2f", f.Name, float64(f.Goodput)/1e9))
+		}
+		list = append(list, fmt.Sprintf("%s: the slowest of %d flows are %s Gbit/s; results.json has all", v.Value, len(v.Run.Flows), strings.Join(slowest, ", ")))
+	}
+	if more := len(s.Commands) - maxColumns; more > 0 {
+		list = append(list, fmt.Sprintf("%d more entries of commands are in results.json", more))
+	}
+	if more := len(s.Workloads) - 1; more > 0 && len(s.Commands) == 0 {
+		list = append(list, fmt.Sprintf("%d more workloads are in results.json", more))
+	}
+	return list
+}
+
+// victimLinks returns the links of interest that have columns or lines, at most n: if
+// there are more, those with the most PAUSE frames over all runs.
+func victimLinks(s *topology.Scenario, runs []*measure.Run, n int) []string {
+	links := measure.VictimLinks(s)
+	if len(links) <= n {
+		return links
+	}
+	frames := map[string]int64{}
+	for _, r := range runs {
+		for _, p := range r.Pauses {
+			frames[p.Link] += p.XOFF
+		}
+	}
+	slices.SortStableFunc(links, func(a, b string) int { return cmp.Compare(frames[b], frames[a]) })
+	return links[:n]
 }
 
 // pauseFigures returns the PAUSE frames and the paused time on each link of interest,
 // and on all others together.
-func pauseFigures(s *topology.Scenario) (frames, paused []measure.Figure) {
-	links := measure.VictimLinks(s)
-	links = links[:min(len(links), maxColumns)]
+func pauseFigures(s *topology.Scenario, runs []*measure.Run) (frames, paused []measure.Figure) {
+	links := victimLinks(s, runs, maxColumns)
 	for _, link := range links {
 		of := measure.PauseFigures(link)
 		frames, paused = append(frames, of[0]), append(paused, of[1])

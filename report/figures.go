@@ -24,6 +24,7 @@ type subject struct {
 	lines                      func(view) []chart.Line
 	aside                      func(*measure.Run) string // a value of the table that the lines illustrate; nil for none
 	only                       func(*Folder) bool        // reports whether the figure applies to a folder; nil if it applies to all with long flows
+	some                       func(*Folder) string      // which of many lines are shown; nil if all are
 	byName                     bool                      // a panel has only some of the lines: styles are assigned over all names of the figure
 }
 
@@ -32,20 +33,20 @@ const wholeRun = "The same over the whole run; a point averages several bins."
 
 var subjects = []subject{
 	{
-		name: "pauses", title: "PAUSE frames per link", unit: "frames/ms", lines: pauseLines, aside: asideTree,
+		name: "pauses", title: "PAUSE frames per link", unit: "frames/ms", lines: pauseLines, some: someLinks, aside: asideTree,
 		caption: "PAUSE frames (XOFF) on the links that pause the long flows; x->y is sent by x and pauses y. PCN, fig. 2a.",
 	},
 	{
-		name: "goodput-burst", title: "Goodput of the long flows around the burst", unit: "Gbit/s", lines: goodputLines, aside: asideGoodput,
+		name: "goodput-burst", title: "Goodput of the long flows around the burst", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
 		caption: "Payload delivered in order, per bin. PCN, fig. 2b.",
 	},
-	{name: "goodput", title: "Goodput of the long flows, whole run", unit: "Gbit/s", whole: true, lines: goodputLines, aside: asideDip, caption: wholeRun},
+	{name: "goodput", title: "Goodput of the long flows, whole run", unit: "Gbit/s", whole: true, lines: goodputLines, some: someFlows, aside: asideDip, caption: wholeRun},
 	{
-		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", unit: "Gbit/s", lines: rateLines,
+		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", unit: "Gbit/s", lines: rateLines, some: someFlows,
 		caption: "CC rate limit: the rate that the scheme allows at the end of each bin. TX rate: sent on the link in the bin, headers included; " +
 			"it is below the limit where PAUSE blocks the NIC. PCN, fig. 3.",
 	},
-	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", unit: "Gbit/s", whole: true, lines: rateLines, caption: wholeRun},
+	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", unit: "Gbit/s", whole: true, lines: rateLines, some: someFlows, caption: wholeRun},
 	{
 		name: "workload-goodput", title: "Goodput of workloads", unit: "Gbit/s", whole: true, lines: workloadLines, only: hasWorkloads,
 		caption: "Payload delivered in order, summed over all flows and receivers of a workload.",
@@ -72,7 +73,7 @@ var subjects = []subject{
 			"OUT: requests and responses waiting to be sent; if both wait, both count.",
 	},
 	{
-		name: "queues", title: "Egress queues on the path of the long flows", unit: "KB", lines: queueLines,
+		name: "queues", title: "Egress queues on the path of the long flows", unit: "KB", lines: queueLines, some: somePorts,
 		caption: "Maximum length of the egress queue in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.",
 	},
 }
@@ -105,6 +106,9 @@ func Figures(runs []*Folder) (figures []Figure) {
 		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
 			Title: s.title, XLabel: "time (ms)", YLabel: s.unit, XMin: window.From, XMax: window.To,
 		}}
+		if s.some != nil {
+			f.Caption += s.some(runs[0])
+		}
 		for _, scheme := range schemes {
 			var row []chart.Panel
 			for i, folder := range runs {
@@ -228,8 +232,7 @@ func allSchemes(runs []*Folder) (schemes []string) {
 func spans(runs []*Folder) (near, whole chart.Band) {
 	from, to := unit.Never, unit.Time(0)
 	for _, f := range runs {
-		links := measure.VictimLinks(f.Scenario)
-		links = links[:min(len(links), maxColumns)]
+		links := victimLinks(f.Scenario, f.Results.Runs, maxColumns)
 		for _, run := range f.Results.Runs {
 			whole.To = max(whole.To, milliseconds(run.FabricTime))
 			if run.Burst.Flows == 0 {

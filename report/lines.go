@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ func (v *view) group() int { return int(max(1, (v.step+v.Series.Bin-1)/v.Series.
 func pauseLines(v view) (lines []chart.Line) {
 	v = v.finePauses()
 	width := milliseconds(unit.Time(v.group()) * v.Series.Bin)
-	links := first(measure.VictimLinks(v.Scenario))
+	links := victimLinks(v.Scenario, v.Results.Runs, maxLines)
 	for i, link := range links {
 		bins := make([]int64, int(v.FabricTime/v.Series.Bin))
 		for _, p := range v.Series.Pauses {
@@ -68,7 +69,7 @@ func (v view) finePauses() view {
 
 // goodputLines returns the payload rate in Gbit/s.
 func goodputLines(v view) (lines []chart.Line) {
-	names := first(v.longFlows())
+	names := v.shownFlows()
 	for i, name := range names {
 		for _, s := range v.Series.Goodput {
 			if s.Name == name && s.Flow >= 0 {
@@ -82,7 +83,7 @@ func goodputLines(v view) (lines []chart.Line) {
 // rateLines returns rates on the link in Gbit/s: the CC rate limit of each flow, and
 // its actual rate.
 func rateLines(v view) (lines []chart.Line) {
-	for i, name := range first(v.longFlows()) {
+	for i, name := range v.shownFlows() {
 		for _, s := range v.Series.Sent {
 			if s.Name == name {
 				wide := chart.Style{Colour: i, Dash: 2 * i, Over: 2}
@@ -192,6 +193,38 @@ func summarise[V ~int64](bins []V, how summary) float64 {
 
 // gigabits returns the factor from bytes per bin to Gbit/s.
 func (v *view) gigabits() float64 { return 8e-9 * float64(unit.Second) / float64(v.Series.Bin) }
+
+// shownFlows returns the names of the long flows in charts: all, or the maxLines slowest
+// of the first run.
+func (f *Folder) shownFlows() (names []string) {
+	if len(f.Results.Runs[0].Flows) <= maxLines {
+		return f.longFlows()
+	}
+	for _, flow := range f.Results.Runs[0].Slowest(maxLines) {
+		names = append(names, flow.Name)
+	}
+	return names
+}
+
+// someFlows, someLinks and somePorts say which of many are in a chart, "" if all are.
+func someFlows(f *Folder) string {
+	return some(len(f.Results.Runs[0].Flows), "flows, the slowest under "+f.Results.Runs[0].Scheme)
+}
+
+func someLinks(f *Folder) string {
+	return some(len(measure.VictimLinks(f.Scenario)), "links, those with the most PAUSE frames")
+}
+
+func somePorts(f *Folder) string {
+	return some(len(measure.VictimPorts(f.Scenario)), "ports, those nearest to the receivers")
+}
+
+func some(all int, what string) string {
+	if all <= maxLines {
+		return ""
+	}
+	return fmt.Sprintf(" Shown are %d of %d %s; %s has all.", maxLines, all, what, seriesFile)
+}
 
 // first returns at most maxLines names.
 func first(names []string) []string { return names[:min(len(names), maxLines)] }

@@ -79,7 +79,7 @@ func newPageRun(f *Folder) pageRun {
 	r := f.Results
 	t := TableOf(f.Scenario, r)
 	rows := Variants(&measure.Results{Runs: r.Runs}) // without repetitions: the runs of variant 0
-	_, paused := pauseFigures(f.Scenario)
+	_, paused := pauseFigures(f.Scenario, r.Runs)
 	p := pageRun{
 		Folder: f, Compared: t, Heads: heads(t),
 		Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),

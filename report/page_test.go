@@ -223,7 +223,7 @@ func TestTableOfALargeRack(t *testing.T) {
 	if n := len(c.Columns); n > 18 {
 		t.Errorf("%d columns", n)
 	}
-	frames, _ := pauseFigures(s)
+	frames, _ := pauseFigures(s, r.Runs)
 	total := 0.0
 	for _, f := range frames {
 		total += f.Of(r.Runs[0])

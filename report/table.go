@@ -15,6 +15,7 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    []Row
+	Notes   []string // what has no column, one line each
 }
 
 // Column is a column's heading: the group heading shared with other columns, or "", and
@@ -75,7 +76,7 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 		runs = append(runs, v.Run)
 	}
 	t := newTable(varied, figuresOf(s, runs), variants)
-	t.Title = title
+	t.Title, t.Notes = title, notes(s, variants)
 	t.Columns = append(t.Columns, Column{Name: "digest", Text: true})
 	for i, v := range variants {
 		digest := v.Run.Digest

@@ -133,12 +133,7 @@ func endless(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.E
 // EndlessGoodput returns the nearest-rank percentile, 0 to 1000 per mille, of the
 // goodput of the endless flows of bursts. It returns 0 if there are no such flows.
 func (r *Run) EndlessGoodput(perMille int) unit.Rate {
-	rates := make([]unit.Rate, len(r.Endless))
-	for i := range r.Endless {
-		rates[i] = r.Endless[i].Goodput
-	}
-	slices.Sort(rates)
-	return Quantile(rates, perMille)
+	return goodputQuantile(r.Endless, func(f *Flow) unit.Rate { return f.Goodput }, perMille)
 }
 
 // Short is the size up to which a flow of a workload is short, as in pFabric

@@ -68,6 +68,9 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 // printTable writes a comparison of runs.
 func printTable(w io.Writer, compared report.Table) {
 	_ = compared.Layout().Write(w) // errors of standard output are ignored
+	for _, note := range compared.Notes {
+		_, _ = fmt.Fprintln(w, note)
+	}
 }
 
 // printSpeed writes the cost of the emulation, one line per run.

@@ -1,0 +1,54 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// SinglesCompleted counts the single flows that completed.
+var SinglesCompleted = count("", "flows", "done", func(r *Run) (done int64) {
+	for i := range r.Flows {
+		if r.Flows[i].End < r.FabricTime {
+			done++
+		}
+	}
+	return done
+}).of(func(r *Run) int { return len(r.Flows) })
+
+// SingleGoodputs and SingleBurstGoodputs are the minimum, median and maximum goodput of
+// the single flows: over their whole time, and during the bursts.
+var (
+	SingleGoodputs      = singleGoodputs("flows: Gbit/s", func(f *Flow) unit.Rate { return f.Goodput })
+	SingleBurstGoodputs = singleGoodputs("flows: Gbit/s in burst", func(f *Flow) unit.Rate { return f.BurstGoodput })
+)
+
+func singleGoodputs(group string, of func(*Flow) unit.Rate) (list []Figure) {
+	for _, q := range []struct {
+		title    string
+		perMille int
+	}{{"min", 0}, {"p50", 500}, {"max", 1000}} {
+		list = append(list, rateFigure("", group, q.title, func(r *Run) unit.Rate { return goodputQuantile(r.Flows, of, q.perMille) }))
+	}
+	return list
+}
+
+// goodputQuantile returns the nearest-rank percentile of the goodput of flows, 0 without
+// flows.
+func goodputQuantile(flows []Flow, of func(*Flow) unit.Rate, perMille int) unit.Rate {
+	rates := make([]unit.Rate, len(flows))
+	for i := range flows {
+		rates[i] = of(&flows[i])
+	}
+	slices.Sort(rates)
+	return Quantile(rates, perMille)
+}
+
+// Slowest returns the n single flows with the least goodput, the slowest first. Flows with
+// the same goodput are in the order of the scenario.
+func (r *Run) Slowest(n int) []Flow {
+	flows := slices.Clone(r.Flows)
+	slices.SortStableFunc(flows, func(a, b Flow) int { return cmp.Compare(a.Goodput, b.Goodput) })
+	return flows[:min(n, len(flows))]
+}
