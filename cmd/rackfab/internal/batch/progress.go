@@ -80,6 +80,9 @@ func running(runs []*topology.Scenario, at []engine.Advance) string {
 	return b.String()
 }
 
+// largeRack is the number of nodes from which the machines take seconds to build.
+const largeRack = 1000
+
 func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }
 
 // runAll runs the scenarios, as many concurrently as the engine allows, and returns the
@@ -93,6 +96,9 @@ func runAll(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario
 	bar := &progress{Meter: cli.NewMeter(total), at: make([]engine.Advance, len(scenarios))}
 	bar.describe = func() string { return running(scenarios, bar.at) }
 	defer bar.Finish()
+	if s := scenarios[0]; len(s.Nodes) >= largeRack {
+		bar.Announce(fmt.Sprintf("building %d nodes, %d links, %d flows", len(s.Nodes), len(s.Links), len(s.Flows)))
+	}
 	runs := make([]*measure.Run, len(scenarios))
 	return runs, sweep.Each(ctx, len(scenarios), e.Lanes(), func(ctx context.Context, i int) error {
 		start := time.Now()

@@ -60,6 +60,17 @@ func (m *Meter) Show(done unit.Time, hops int64, what string) {
 	}
 }
 
+// Announce shows what is done before the first progress: as the description of the bar,
+// or as a line.
+func (m *Meter) Announce(what string) {
+	if m.bar == nil {
+		fmt.Fprintln(os.Stderr, what)
+		return
+	}
+	m.bar.Describe(what)
+	_ = m.bar.Set64(0) // as in Show
+}
+
 // Finish removes the bar.
 func (m *Meter) Finish() {
 	if m.bar != nil {
