@@ -39,7 +39,7 @@ type Choice struct {
 // Pick returns the flow or unit that sends now, parks the flow and charges the unit's packet.
 // It returns false if none may send.
 func (a *Arbiter) Pick(now unit.Time) (c Choice, ok bool) {
-	if a.asked = a.flowLast; a.asked && a.Shaper.due <= now {
+	if a.asked = a.flowLast; a.asked && a.due <= now {
 		if u, ok := a.Shaper.Pick(now); ok {
 			a.flowLast = false
 			return Choice{Unit: true, Index: u}, true
