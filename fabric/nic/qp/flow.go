@@ -13,7 +13,13 @@ import (
 // and takes turns with the other flows.
 type Flow struct {
 	Requester
-	stream *work.Stream // nil when the flow is done
+	stream *stream // nil when the flow is done
+}
+
+// stream is the messages of a flow. packets is the number of their packets; 0 for an endless flow.
+type stream struct {
+	work.Stream
+	packets int64
 }
 
 // Init makes r the queue pair of a flow. index is its place in Timers and Arbiter.
@@ -21,10 +27,13 @@ func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 	own := &struct {
 		posting
 		goBackN
-		work.Stream
-	}{goBackN: goBackN{r: &r.Requester}, Stream: work.NewStream(flow.Size)}
+		stream
+	}{goBackN: goBackN{r: &r.Requester}, stream: stream{Stream: work.NewStream(flow.Size)}}
+	if flow.Size != work.Endless {
+		own.packets = work.Packets(flow.Size, d.Payload)
+	}
 	own.posting = posting{consumer: r, recovery: &own.goBackN, queue: work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)}
-	r.posting, r.stream = &own.posting, &own.Stream
+	r.posting, r.stream = &own.posting, &own.stream
 	if err := r.init(d, flow, index); err != nil {
 		return err
 	}
@@ -117,13 +126,15 @@ func (r *Flow) Stop(now unit.Time, out *fabric.Out) {
 // backlog returns what the flow still has to send, in bytes on the wire. Packets to
 // retransmit count again.
 func (r *Flow) backlog() unit.Bytes {
-	if !r.unsent() {
+	switch {
+	case !r.unsent():
 		return 0
-	}
-	bytes, packets := r.queue.Left()
-	later, more := r.stream.Left(r.Payload)
-	if packets += more; r.Size == work.Endless || packets > int64(unit.Megabyte) {
+	case r.Size == work.Endless:
 		return uet.Plenty
 	}
-	return bytes + later + unit.Bytes(packets)*(uetHeaders+r.Overhead)
+	packets := r.stream.packets - r.queue.Packet()
+	if packets > int64(unit.Megabyte) {
+		return uet.Plenty
+	}
+	return r.Size - unit.Bytes(r.queue.Address()) + unit.Bytes(packets)*(uetHeaders+r.Overhead)
 }

@@ -43,10 +43,11 @@ func (s *Stream) Next() (Command, bool) {
 	return c, c.Size > 0
 }
 
-// Left returns the data without a command so far, and the number of its packets.
-func (s *Stream) Left(payload unit.Bytes) (unit.Bytes, int64) {
-	full, rest := s.left/s.message, s.left%s.message
-	return s.left, int64(full)*packets(s.message, payload) + packets(rest, payload)
+// Packets returns the number of packets of all messages of a flow of the given size, which is at
+// least 1.
+func Packets(size, payload unit.Bytes) int64 {
+	full, rest := size/MaxMessage, size%MaxMessage
+	return int64(full)*packets(MaxMessage, payload) + packets(rest, payload)
 }
 
 // packets returns the number of packets that carry size bytes.

@@ -115,17 +115,8 @@ func (q *SendQueue) Data(r *Request, from, upTo int64) unit.Bytes {
 	return min(unit.Bytes(upTo-r.First)*q.cutter.Payload, r.Size) - unit.Bytes(from-r.First)*q.cutter.Payload
 }
 
-// Left returns the data that is not yet sent, and the number of its packets.
-func (q *SendQueue) Left() (unit.Bytes, int64) {
-	if !q.Unsent() {
-		return 0, 0
-	}
-	left := -q.part.Offset
-	for i := q.cursor; i < q.front+int64(q.Len()); i++ {
-		left += q.At(i).Size
-	}
-	return left, q.end - q.packet
-}
+// Address returns the address, in the peer's memory, of the part at the cursor. There must be one.
+func (q *SendQueue) Address() uint64 { return q.At(q.cursor).Address + uint64(q.part.Offset) }
 
 // Drop removes the oldest request, which must be sent.
 func (q *SendQueue) Drop() {

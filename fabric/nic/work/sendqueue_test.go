@@ -23,7 +23,10 @@ func drawCommands(t *rapid.T) (Cutter, []Command) {
 		Length: Length{Header: 40, Scale: 1},
 	}
 	cmds := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Command {
-		cmd := Command{Verb: Verb(rapid.IntRange(0, len(verbs)-1).Draw(t, "verb")), Size: AtomicSize}
+		cmd := Command{
+			Verb: Verb(rapid.IntRange(0, len(verbs)-1).Draw(t, "verb")), Size: AtomicSize,
+			Address: rapid.Uint64Range(0, 1000).Draw(t, "address"),
+		}
 		if !cmd.Verb.Atomic() {
 			cmd.Size = unit.Bytes(rapid.Int64Range(1, 1000).Draw(t, "size"))
 		}
@@ -60,7 +63,7 @@ func TestMovingMatchesCuttingFromTheStart(t *testing.T) {
 		dropped := int64(0)
 		for range 10 {
 			from := rapid.IntRange(0, len(parts)).Draw(t, "from")
-			packet, left := end, unit.Bytes(0)
+			packet := end
 			if from < len(parts) {
 				packet = parts[from].packet + rapid.Int64Range(0, int64(parts[from].Packets)-1).Draw(t, "inside")
 			}
@@ -68,11 +71,8 @@ func TestMovingMatchesCuttingFromTheStart(t *testing.T) {
 				continue
 			}
 			q.MoveTo(packet)
-			for _, want := range parts[from:] {
-				left += want.Bytes
-			}
-			if bytes, _ := q.Left(); bytes != left {
-				t.Fatalf("%d bytes are left from part %d on, want %d", bytes, from, left)
+			if from < len(parts) && q.Address() != cmds[parts[from].request].Address+uint64(parts[from].Offset) {
+				t.Fatalf("part %d is at %d", from, q.Address())
 			}
 			for n := rapid.IntRange(0, len(parts)-from).Draw(t, "parts"); n > 0; n-- {
 				p, w := q.Next()
@@ -134,11 +134,11 @@ func TestStream(t *testing.T) {
 	for _, c := range []struct {
 		size    unit.Bytes
 		want    []unit.Bytes // the first three messages
-		packets int64        // after the first message
+		packets int64        // of all messages
 	}{
-		{1, []unit.Bytes{1}, 0},
-		{MaxMessage, []unit.Bytes{MaxMessage}, 0},
-		{2*MaxMessage + 1001, []unit.Bytes{MaxMessage, MaxMessage, 1001}, int64(MaxMessage/1000) + 1 + 2},
+		{1, []unit.Bytes{1}, 1},
+		{MaxMessage, []unit.Bytes{MaxMessage}, (int64(MaxMessage) + 999) / 1000},
+		{2*MaxMessage + 1001, []unit.Bytes{MaxMessage, MaxMessage, 1001}, 2*(int64(MaxMessage/1000)+1) + 2},
 		{Endless, []unit.Bytes{1_000_000, 1_000_000, 1_000_000}, -1},
 	} {
 		s := NewStream(c.size)
@@ -148,11 +148,11 @@ func TestStream(t *testing.T) {
 			if w.ID != uint32(len(got)) || w.Address != address || w.Verb != Put {
 				t.Fatalf("%+v is message %d", w, len(got))
 			}
-			if _, packets := s.Left(1000); len(got) == 0 && c.packets >= 0 && packets != c.packets {
-				t.Errorf("%d packets are left of %v after a message, want %d", packets, c.size, c.packets)
-			}
 			got = append(got, w.Size)
 			address += uint64(w.Size)
+		}
+		if c.packets >= 0 && Packets(c.size, 1000) != c.packets {
+			t.Errorf("%v has %d packets, want %d", c.size, Packets(c.size, 1000), c.packets)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v: messages of %v, want %v", c.size, got, c.want)
