@@ -30,6 +30,7 @@ func variants(t *testing.T, flags ...string) map[string]*measure.Run {
 	for _, v := range out.Variants {
 		run := v.Runs[0]
 		run.Wall, run.CPU, run.Envelopes, run.EnvelopeFaults = 0, 0, 0, measure.EnvelopeFaults{}
+		run.Cores, run.Groups, run.Processes = 0, 0, 0
 		for i := range run.Nodes {
 			n := &run.Nodes[i]
 			n.Envelopes, n.EnvelopeFaults, n.MaxRSS, n.Program = 0, measure.EnvelopeFaults{}, 0, 0

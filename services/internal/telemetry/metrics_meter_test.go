@@ -116,6 +116,9 @@ func TestPointsMatchTheRecordedSeries(t *testing.T) {
 			for k, p := range r.Ports {
 				at := telemetry.Series{Metric: telemetry.PortPauses, Port: k, Peer: s.Nodes[ports[i][k].Peer].Name}
 				what := r.Node + "->" + at.Peer
+				if p.XOFF == 0 {
+					p.Bins = make([]int64, bins)
+				}
 				same(what+" pauses", p.Bins, nodes[i].bins(at, bins, false))
 				at.Metric = telemetry.PortPaused
 				same(what+" paused", []int64{int64(p.Paused)}, []int64{sum(nodes[i].bins(at, bins, false))})
