@@ -180,6 +180,10 @@ func (c *natsConn) Flush() error {
 // Reconnects returns how often the connection was lost and restored.
 func (c *natsConn) Reconnects() int64 { return int64(c.nc.Stats().Reconnects) }
 
+// Ends returns the addresses of the two ends of the connection, "192.0.2.2:40123", ""
+// while it is lost.
+func (c *natsConn) Ends() (local, remote string) { return c.nc.LocalAddr(), c.nc.ConnectedAddr() }
+
 func (c *natsConn) Reconnected() <-chan struct{} { return c.back }
 
 func (c *natsConn) Close() { c.nc.Close() }

@@ -3,16 +3,20 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -174,20 +178,35 @@ func (m *member) receive(ctx context.Context, o *Options, config *rackfabv1.RunC
 	defer conn.Close()
 	m.conn = conn
 	if m.stream, err = rackfabv1.NewNodeServiceClient(conn).Run(ctx); err != nil {
-		deliver(nil, err)
+		deliver(nil, m.unreached(err))
 		return
 	}
 	mine := proto.CloneOf(config)
 	mine.Node = m.name
 	// An error of Send says only that the stream has ended; Recv returns the cause.
 	_ = m.stream.Send(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Config{Config: mine}})
-	for {
+	for heard := false; ; heard = true {
 		message, err := m.stream.Recv()
+		if err != nil && !heard {
+			err = m.unreached(err)
+		}
 		deliver(message, err)
 		if err != nil {
 			return
 		}
 	}
+}
+
+// unreached adds the announced address to the error of a stream without messages, if it
+// means that there is no such process at that address.
+func (m *member) unreached(err error) error {
+	switch why := status.Convert(err).Message(); {
+	case status.Code(err) == codes.Unimplemented:
+		return fmt.Errorf("announces %s, where another process listens: use --advertise", m.address)
+	case status.Code(err) == codes.Unavailable && health.Reason(why) != why && !strings.HasPrefix(health.Reason(why), "transport: "):
+		return fmt.Errorf("announces %s, which this machine cannot reach (%s): use --advertise if the node runs", m.address, health.Reason(why))
+	}
+	return err
 }
 
 // send sends a step. If the stream has ended, send returns nil, because the error of

@@ -7,9 +7,9 @@
 //
 //	bus        --listen ADDRESS
 //	controller --bus URL --rack NAME [--collector ADDRESS]
-//	nic        --bus URL --rack NAME [--collector ADDRESS] --name NODE
-//	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
-//	worker     --bus URL --rack NAME [--collector ADDRESS] --name NODE --nics NODES --switches NODES
+//	nic        --bus URL --rack NAME [--collector ADDRESS] [--advertise HOST] --name NODE
+//	switch     --bus URL --rack NAME [--collector ADDRESS] [--advertise HOST] --name NODE
+//	worker     --bus URL --rack NAME [--collector ADDRESS] [--advertise HOST] --name NODE --nics NODES --switches NODES
 //	collector  --listen ADDRESS ...
 //
 // and --tls DIR if given. Each process writes one line of JSON to its standard output
@@ -56,6 +56,9 @@ type Options struct {
 	Env       []string  // "key=value", in addition to this process's environment
 	Log       io.Writer // receives the processes' logs, line by line; may be nil
 }
+
+// loopback is the address that the nodes announce on an external bus.
+const loopback = "127.0.0.1"
 
 // readyLimit is the time within which all processes must be ready.
 const readyLimit = 30 * time.Second
@@ -226,6 +229,9 @@ func (r *Rack) spawnAll() (err error) {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
+	if r.o.Bus != "" {
+		args = append(args, "--advertise", loopback) // the bus may be on another machine, the controller is on this one
+	}
 	for _, nodes := range r.o.Groups {
 		name := nodes[0].Name
 		role, own := roleOf(nodes)

@@ -29,6 +29,9 @@ type Options struct {
 	TLS    *identity.TLS   // of the process, on gRPC and bus; nil for plain TCP
 	Rack   string          // name of the rack on the bus
 	Listen string          // address of the gRPC server; "" for a free loopback port
+	// Advertise is the address that the process announces, "host" or "host:port"; "" for the
+	// default of discovery.Address.
+	Advertise string
 	// Collector is the address of the collector, "host:port"; "" for none.
 	Collector string
 	// Metrics is the address of the Prometheus endpoint, "host:port"; "" disables it.
@@ -80,6 +83,10 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	defer server.Close()
+	address, err := discovery.Address(o.Advertise, server.Address(), conn)
+	if err != nil {
+		return err
+	}
 	rackfabv1.RegisterNodeServiceServer(server, service)
 	if service.has(topology.NIC) {
 		rackfabv1.RegisterNicServiceServer(server, &nicService{process: service})
@@ -91,7 +98,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	for _, n := range o.Nodes {
-		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: server.Address(), PID: os.Getpid(), Process: o.Name}
+		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name}
 		stop, err := discovery.Announce(conn, o.Rack, hello)
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", n.Name, err)

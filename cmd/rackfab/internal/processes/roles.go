@@ -41,6 +41,7 @@ func nodeCommand(name, short, node string, run func(context.Context, nic.Options
 	})
 	p.prepare = func() error { p.member = o.Name; return nil }
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
+	advertiseFlag(c, &o.Advertise)
 	c.Flags().StringVar(&o.Name, "name", "", "name of the node in the scenario")
 	_ = c.MarkFlagRequired("name") // it exists
 	return c
@@ -60,6 +61,7 @@ func workerCommand() *cobra.Command {
 	})
 	p.prepare = func() error { p.member = o.Name; return nil }
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
+	advertiseFlag(c, &o.Advertise)
 	c.Flags().StringVar(&o.Name, "name", "", "name of the process: one of the nodes")
 	c.Flags().StringVar(&nics, "nics", "", "names and ranges of the NICs, h0..h7")
 	c.Flags().StringVar(&switches, "switches", "", "names and ranges of the switches")
@@ -85,6 +87,11 @@ func controllerCommand() *cobra.Command {
 // listenFlag adds the address of a server.
 func listenFlag(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "listen", "", "HOST:PORT to listen on (default: a free loopback port)")
+}
+
+// advertiseFlag adds the address that a process of nodes announces.
+func advertiseFlag(c *cobra.Command, address *string) {
+	c.Flags().StringVar(address, "advertise", "", "HOST[:PORT] at which the controller reaches the process (default: that of --listen, or if it is 0.0.0.0 or [::], the address by which the process reaches the bus)")
 }
 
 // rackFlag adds the name of the rack on the bus.
