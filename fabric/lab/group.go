@@ -5,7 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -14,16 +14,19 @@ import (
 // The rack advances in windows. Every link between groups delays frames by at least the
 // lookahead across. Each group can therefore handle all events before the earliest
 // event of the rack plus that lookahead on its own: no frame sent to another group in a
-// window arrives in the same window. The same holds for the nodes of a group, whose
-// windows are as long as the shortest link between them.
+// window arrives in the same window. Within it a node.Group takes shorter windows, as
+// long as the shortest link inside.
 type group struct {
-	nodes  []int
-	inside unit.Time // lookahead of the links within the group
-	next   unit.Time // the earliest event of its nodes
-	out    fabric.Out
-	turn   int // index of the window that the group fills; the others read the previous one
-	done   [2]window
+	*node.Group
+	nodes   []int // of the scenario, by their indices in the group
+	out     fabric.Out
+	handled func(node int) // hands out the effects of a node
+	turn    int            // index of the window that the group fills; the others read the previous one
+	done    [2]window
 }
+
+// place is a node of a group, by their indices.
+type place struct{ group, node int }
 
 // window is what a group hands over at the end of a window.
 type window struct {
@@ -37,7 +40,7 @@ type window struct {
 // stays in the pool of its group, which would otherwise run dry if it sends more frames
 // than it receives.
 type parcel struct {
-	node  int
+	node  int // of the receiving group
 	port  fabric.Port
 	frame frame.Frame
 }
@@ -50,25 +53,49 @@ type heard struct{ node, from, to int }
 // effect on the outcome.
 func (l *Lab) Cut(of []int) {
 	n := slices.Max(of) + 1
-	l.of, l.groups, l.across = of, make([]*group, n), unit.Never
-	for len(l.pools) < n {
-		l.pools = append(l.pools, new(frame.Pool))
-	}
+	l.places, l.groups, l.across = make([]place, len(of)), make([]*group, n), unit.Never
 	for g := range l.groups {
-		l.groups[g] = &group{inside: unit.Never, done: [2]window{{boxes: make([][]parcel, n)}, {boxes: make([][]parcel, n)}}}
+		l.groups[g] = &group{done: [2]window{{boxes: make([][]parcel, n)}, {boxes: make([][]parcel, n)}}}
 	}
 	for i, g := range of {
+		l.places[i] = place{g, len(l.groups[g].nodes)}
 		l.groups[g].nodes = append(l.groups[g].nodes, i)
-		l.nodes[i].Share(l.pools[g])
 	}
+	inside := slices.Repeat([]unit.Time{unit.Never}, n)
 	for i := range l.scenario.Links {
 		link := &l.scenario.Links[i]
 		shortest := &l.across
 		if of[link.A] == of[link.B] {
-			shortest = &l.groups[of[link.A]].inside
+			shortest = &inside[of[link.A]]
 		}
 		*shortest = min(*shortest, link.Lookahead())
 	}
+	for len(l.pools) < n {
+		l.pools = append(l.pools, new(frame.Pool))
+	}
+	for g := range l.groups {
+		l.join(g, inside[g])
+	}
+}
+
+// join makes the nodes of group number g a node.Group.
+func (l *Lab) join(number int, lookahead unit.Time) {
+	g := l.groups[number]
+	nodes, ends := make([]*node.Node, len(g.nodes)), make([][]node.End, len(g.nodes))
+	for i, at := range g.nodes {
+		nodes[i] = l.nodes[at]
+		nodes[i].Share(l.pools[number])
+		ends[i] = make([]node.End, len(l.ports[at]))
+		for p := range ends[i] {
+			far := &l.ports[at][p]
+			ends[i][p] = node.Outside
+			if to := l.places[far.Peer]; to.group == number {
+				ends[i][p] = node.End{Node: to.node, Port: far.PeerPort}
+			}
+		}
+	}
+	g.Group = node.NewGroup(nodes, ends, lookahead)
+	g.handled = func(node int) { l.handled(g, node) }
 }
 
 // Groups returns the number of groups.
@@ -77,13 +104,10 @@ func (l *Lab) Groups() int { return len(l.groups) }
 // Begin prepares all groups for calls of Window.
 func (l *Lab) Begin() {
 	for _, g := range l.groups {
-		g.next, g.turn = unit.Never, 0
-		for _, i := range g.nodes {
-			g.next = min(g.next, l.nodes[i].Next())
-		}
+		g.turn = 0
 		last := &g.done[1]
 		last.reset()
-		last.next = g.next
+		last.next = g.Next()
 	}
 }
 
@@ -106,8 +130,11 @@ func (l *Lab) Window(group int, end unit.Time) bool {
 	}
 	w := &g.done[g.turn]
 	w.reset()
-	l.work(g, w, after(at, l.across, end))
-	w.next = min(w.next, g.next)
+	g.out.Quiet, g.out.Follow = !l.PerFrame, l.Follow
+	for bound := after(at, l.across, end); g.Next() < bound; {
+		g.Window(bound, &g.out, g.handled)
+	}
+	w.next = min(w.next, g.Next())
 	g.turn = 1 - g.turn
 	return true
 }
@@ -127,9 +154,9 @@ func (w *window) reset() {
 	}
 }
 
-// send puts a copy of a frame into the box of another group.
-func (w *window) send(to int, end *topology.End, f *frame.Frame) {
-	w.boxes[to] = append(w.boxes[to], parcel{end.Peer, end.PeerPort, *f})
+// send puts a copy of a frame to a port of another group's node into its box.
+func (w *window) send(to place, port fabric.Port, f *frame.Frame) {
+	w.boxes[to.group] = append(w.boxes[to.group], parcel{to.node, port, *f})
 	w.next = min(w.next, f.Arrival)
 }
 
@@ -140,8 +167,7 @@ func (l *Lab) receive(group int) {
 		box := other.done[1-g.turn].boxes[group]
 		for i := range box {
 			p := &box[i]
-			l.nodes[p.node].Push(p.port, &p.frame)
-			g.next = min(g.next, p.frame.Arrival)
+			g.Push(p.node, p.port, &p.frame)
 		}
 	}
 }
@@ -156,40 +182,17 @@ func (l *Lab) tell() {
 	}
 }
 
-// work runs the nodes of a group up to bound.
-func (l *Lab) work(g *group, w *window, bound unit.Time) {
-	for g.next < bound {
-		until := after(g.next, g.inside, bound)
-		g.next = unit.Never
-		for _, i := range g.nodes {
-			n := l.nodes[i]
-			at := n.Next()
-			for ; at < until; at = n.Next() {
-				g.out.Reset()
-				g.out.Quiet, g.out.Follow = !l.PerFrame, l.Follow
-				n.Run(until, &g.out)
-				l.deliver(g, w, i)
+// handled passes the effects of a node of a group to other groups and observers.
+func (l *Lab) handled(g *group, node int) {
+	i, w, single := g.nodes[node], &g.done[g.turn], len(l.groups) == 1
+	if !single {
+		for s := range g.out.Sends {
+			if send := &g.out.Sends[s]; send.Frame != nil { // not delivered inside the group
+				end := &l.ports[i][send.Port]
+				w.send(l.places[end.Peer], end.PeerPort, send.Frame)
 			}
-			g.next = min(g.next, at)
 		}
 	}
-}
-
-// deliver passes the sends and notes of node i of a group to their receivers.
-func (l *Lab) deliver(g *group, w *window, i int) {
-	ends, own, next, single := l.ports[i], l.of[i], g.next, len(l.groups) == 1
-	for s := range g.out.Sends {
-		send := &g.out.Sends[s]
-		end, f := &ends[send.Port], send.Frame
-		if !single && l.of[end.Peer] != own {
-			w.send(l.of[end.Peer], end, f)
-			continue
-		}
-		l.nodes[end.Peer].Take(end.PeerPort, f)
-		send.Frame = nil
-		next = min(next, f.Arrival)
-	}
-	g.next = next
 	l.recorders[i].Observe(g.out.Notes)
 	switch {
 	case l.Listen == nil:

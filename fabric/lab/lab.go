@@ -27,7 +27,7 @@ type Lab struct {
 	ports     [][]topology.End
 	groups    []*group
 	pools     []*frame.Pool // of the groups, and of those of earlier cuts
-	of        []int         // group of each node
+	places    []place       // of the nodes in the groups
 	across    unit.Time     // lookahead of the links between groups
 	now       unit.Time
 	// Listen, if set, is called with the notes of a node, in order of time within a
@@ -147,7 +147,8 @@ func (l *Lab) Change(c topology.Change) error {
 	}
 	l.scenario = next
 	for i, changes := range rack.Plan(next, l.now) {
-		l.nodes[i].Plan(changes)
+		at := l.places[i]
+		l.groups[at.group].Plan(at.node, changes)
 		l.recorders[i].Extend(next)
 	}
 	return nil

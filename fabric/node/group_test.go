@@ -28,8 +28,8 @@ func TestGroupDeliversInside(t *testing.T) {
 	pool := new(frame.Pool)
 	nodes := []*Node{New(relay{5}, 2, pool), New(relay{7}, 2, pool)}
 	g := NewGroup(nodes, [][]End{{Outside, {1, 0}}, {{0, 1}, Outside}}, 5)
-	nodes[0].Push(0, &frame.Frame{Arrival: 10})
-	nodes[0].Push(0, &frame.Frame{Arrival: 12})
+	g.Push(0, 0, &frame.Frame{Arrival: 10})
+	g.Push(0, 0, &frame.Frame{Arrival: 12})
 	var out fabric.Out
 	var left []unit.Time
 	windows := 0
@@ -54,5 +54,38 @@ func TestGroupDeliversInside(t *testing.T) {
 	}
 	if g.Next() != unit.Never {
 		t.Errorf("next event at %s, want none", g.Next())
+	}
+}
+
+// The group knows the earliest of all arrivals, changes and own events of its nodes. A plan
+// that is withdrawn counts until the next window.
+func TestGroupNext(t *testing.T) {
+	pool := new(frame.Pool)
+	nodes := []*Node{New(relay{5}, 2, pool), New(relay{7}, 2, pool)}
+	nodes[1].Plan([]fabric.Change{{At: 90}})
+	g := NewGroup(nodes, [][]End{{Outside, {1, 0}}, {{0, 1}, Outside}}, 5)
+	var out fabric.Out
+	window := func(bound unit.Time) func() { return func() { g.Window(bound, &out, func(int) {}) } }
+	for i, step := range []struct {
+		do   func()
+		want unit.Time
+	}{
+		{func() {}, 90},
+		{func() { g.Plan(0, []fabric.Change{{At: 30}, {At: 60}}) }, 30},
+		{func() { g.Push(0, 0, &frame.Frame{Arrival: 40}) }, 30},
+		{func() { g.Take(1, 1, &frame.Frame{Arrival: 20}) }, 20},
+		{window(100), 27}, // node 1 has sent the frame to node 0, which precedes it in the window
+		{window(28), 30},  // it has left
+		{window(100), 40}, // a change
+		{window(100), 45}, // the frame is on its way to node 1
+		{window(100), 60}, // it has left
+		{func() { g.Plan(0, nil) }, 60},
+		{window(70), 90},
+		{window(90), 90},
+		{window(91), unit.Never},
+	} {
+		if step.do(); g.Next() != step.want {
+			t.Fatalf("step %d: next event at %d, want %d", i, g.Next(), step.want)
+		}
 	}
 }

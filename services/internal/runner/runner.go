@@ -114,7 +114,7 @@ func (r *Runner) Grant(t unit.Time) {
 // Plan sets the future changes of a node, none of which may precede the current grant.
 // It replaces an earlier plan.
 func (r *Runner) Plan(node int, changes []fabric.Change) {
-	r.post(func() { r.group.Nodes()[node].Plan(changes) })
+	r.post(func() { r.group.Plan(node, changes) })
 }
 
 // Look sets the tap of a node, which the loop calls; nil removes it.
@@ -238,7 +238,7 @@ func (r *Runner) Frame() *frame.Frame { return r.pool.Get() }
 // Push delivers a frame from the bus to its node; it implements bus.Inbox.
 func (r *Runner) Push(peer, link int, f *frame.Frame) {
 	i, port := r.wires.at(peer, link)
-	r.group.Nodes()[i].Take(port, f)
+	r.group.Take(i, port, f)
 }
 
 // work handles every event that is safe. A group may take long for that, so work keeps
