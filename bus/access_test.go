@@ -100,6 +100,8 @@ func TestMemberPermissionsAreMinimal(t *testing.T) {
 		{"h0", "subscribe", InPattern("run-1", "h1"), InPattern("run-1", "h0")},
 		{"h0", "subscribe", link("h0", "h1"), link("h1", "h0")},
 		{"h0", "subscribe", AnnouncementPattern("r"), QuerySubject("r")},
+		{"h0", "subscribe", AnnouncementSubject("r", "h1"), AnnouncementSubject("r", "h0")},
+		{"h0", "subscribe", AnnouncementSubject("r", "h3"), AnnouncementSubject("r", "h2")},
 		{"h0", "subscribe", "$SYS.>", QuerySubject("r")},
 		{"controller", "publish", link("h0", "h1"), QuerySubject("r")},
 		{"controller", "publish", AnnouncementSubject("r", "h0"), QuerySubject("r")},

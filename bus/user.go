@@ -12,7 +12,8 @@ type User struct {
 // UserOf returns the user of a process that runs a group of a rack's nodes and has a key,
 // or of the controller if there are no nodes. In every run, a group publishes to other
 // groups and subscribes to its own envelopes, under the name of its first node. In the
-// rack, it answers queries with an announcement of each of its nodes. The permissions
+// rack, it answers queries with an announcement of each of its nodes, and receives those
+// of other nodes of the same names. The permissions
 // cover all runs, because a rack has one set of keys for all of them. The controller
 // publishes queries and receives announcements, but no frames.
 func UserOf(rack string, k Key, nodes ...string) (User, error) {
@@ -27,6 +28,7 @@ func UserOf(rack string, k Key, nodes ...string) (User, error) {
 	}
 	for _, n := range nodes {
 		u.Publish = append(u.Publish, AnnouncementSubject(rack, n))
+		u.Subscribe = append(u.Subscribe, AnnouncementSubject(rack, n))
 	}
 	return u, err
 }

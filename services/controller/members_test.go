@@ -33,7 +33,7 @@ func TestUnreachableAnnouncedAddress(t *testing.T) {
 		r := newRig(t, NodeLimit)
 		r.fake(t, "h1", waiting)
 		r.fake(t, "s0", waiting)
-		stop, err := discovery.Announce(r.bus.Dial(), rackName, discovery.Hello{Name: "h0", Address: tt.address})
+		stop, err := discovery.Announce(r.bus.Dial(), rackName, discovery.Hello{Name: "h0", Address: tt.address}, func(err error) { t.Error(err) })
 		if err != nil {
 			t.Fatal(err)
 		}

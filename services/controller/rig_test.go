@@ -131,7 +131,7 @@ func (r *rig) fake(t *testing.T, name string, play func(*fake, rackfabv1.NodeSer
 		defer close(ended)
 		_ = server.Serve(ctx) // returns an error when a test kills the node
 	}()
-	stop, err := discovery.Announce(r.bus.Dial(), rackName, discovery.Hello{Name: name, Address: server.Address()})
+	stop, err := discovery.Announce(r.bus.Dial(), rackName, discovery.Hello{Name: name, Address: server.Address()}, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 // askEvery is the interval between two queries while nodes are missing.
 const askEvery = 200 * time.Millisecond
 
-// Directory holds the announcements of a rack's nodes. A later announcement of the
-// same name replaces an earlier one: the node was restarted. A Directory is safe for
+// Directory holds the announcements of a rack's nodes until they withdraw. A later
+// announcement of the same name replaces an earlier one: the node was restarted. A Directory is safe for
 // concurrent use.
 type Directory struct {
 	conn bus.Conn
@@ -26,7 +26,7 @@ type Directory struct {
 	stop func()
 
 	mu    sync.Mutex
-	nodes map[string]Hello
+	nodes map[string]message
 	news  chan struct{} // closed and replaced at each announcement
 }
 
@@ -35,7 +35,7 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 	if err := bus.CheckToken(rack); err != nil {
 		return nil, fmt.Errorf("rack: %w", err)
 	}
-	d := &Directory{conn: conn, rack: rack, nodes: map[string]Hello{}, news: make(chan struct{})}
+	d := &Directory{conn: conn, rack: rack, nodes: map[string]message{}, news: make(chan struct{})}
 	stop, err := conn.Subscribe(bus.AnnouncementPattern(rack), d.take)
 	if err != nil {
 		return nil, err
@@ -51,17 +51,22 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 // Close stops collecting.
 func (d *Directory) Close() { d.stop() }
 
-// take stores an announcement. It ignores malformed announcements, and those that one
+// take stores an announcement, or removes it when its node withdraws. It ignores malformed announcements, and those that one
 // node makes in the name of another.
 func (d *Directory) take(subject string, data []byte) {
-	var h Hello
-	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.AnnouncementSubject(d.rack, h.Name) {
+	var m message
+	if json.Unmarshal(data, &m) != nil || bus.CheckToken(m.Name) != nil || subject != bus.AnnouncementSubject(d.rack, m.Name) {
 		return
 	}
-	h.Process = cmp.Or(h.Process, h.Name)
+	m.Process = cmp.Or(m.Process, m.Name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.nodes[h.Name] = h
+	switch {
+	case !m.Gone:
+		d.nodes[m.Name] = m
+	case d.nodes[m.Name].Instance == m.Instance: // it has no successor
+		delete(d.nodes, m.Name)
+	}
 	close(d.news)
 	d.news = make(chan struct{})
 }
@@ -71,8 +76,8 @@ func (d *Directory) Nodes() []Hello {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := make([]Hello, 0, len(d.nodes))
-	for _, h := range d.nodes {
-		list = append(list, h)
+	for _, m := range d.nodes {
+		list = append(list, m.Hello)
 	}
 	slices.SortFunc(list, func(a, b Hello) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -83,7 +88,7 @@ func (d *Directory) Nodes() []Hello {
 func (d *Directory) Forget(process string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.nodes, func(_ string, h Hello) bool { return h.Process == process })
+	maps.DeleteFunc(d.nodes, func(_ string, m message) bool { return m.Process == process })
 }
 
 // MissingError names nodes that have not announced themselves.
@@ -128,8 +133,8 @@ func (d *Directory) find(names []string) (found []Hello, missing []string, news 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range names {
-		if h, ok := d.nodes[name]; ok {
-			found = append(found, h)
+		if m, ok := d.nodes[name]; ok {
+			found = append(found, m.Hello)
 		} else {
 			missing = append(missing, name)
 		}

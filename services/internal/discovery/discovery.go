@@ -4,8 +4,10 @@
 package discovery
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -22,30 +24,103 @@ type Hello struct {
 	Process string `json:"process,omitempty"`
 }
 
+// message is a Hello on the bus.
+type message struct {
+	Hello
+	// Instance distinguishes the live nodes of one name, which may have the same address
+	// and PID on different machines.
+	Instance string `json:"instance"`
+	Joined   bool   `json:"joined,omitempty"`  // the instance has announced itself before
+	Gone     bool   `json:"gone,omitempty"`    // withdraws the announcement
+	Refuses  string `json:"refuses,omitempty"` // instance that must end, as this one was first
+}
+
+// RefusedError means that a rack has a live node of the same name.
+type RefusedError struct {
+	Rack         string
+	Refused, Has Hello
+}
+
+// Error names the node and says where the other one is.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("node %s at %s is refused: rack %s has a live node of that name, at %s (PID %d)",
+		e.Refused.Name, e.Refused.Address, e.Rack, e.Has.Address, e.Has.PID)
+}
+
+// announcement is the announcement of a live node.
+type announcement struct {
+	conn   bus.Conn
+	rack   string
+	own    message
+	refuse func(error)
+
+	mu     sync.Mutex
+	joined bool // it has received its own announcement
+}
+
 // Announce publishes hello to the rack, now and whenever a controller asks, until
-// stop is called. It returns an error if the rack or the name cannot be part of a
-// subject, or if the bus does not permit this connection to publish for the node.
-func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) {
+// withdraw, which removes the node from the directories. It returns an error if the rack
+// or the name cannot be part of a subject, or if the bus does not permit this connection
+// to publish for the node. Of two live nodes of one name, the later one is refused:
+// refused is called with a *RefusedError. It must not block.
+func Announce(conn bus.Conn, rack string, hello Hello, refused func(error)) (withdraw func(), err error) {
 	for _, token := range []string{rack, hello.Name} {
 		if err := bus.CheckToken(token); err != nil {
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(hello)
-	if err != nil {
-		return nil, fmt.Errorf("hello of %s: %w", hello.Name, err)
-	}
-	say := func() error { return conn.Publish(bus.AnnouncementSubject(rack, hello.Name), text) }
-	// The controller repeats its query if an answer is lost.
-	stop, err = conn.Subscribe(bus.QuerySubject(rack), func(string, []byte) { _ = say() })
+	a := &announcement{conn: conn, rack: rack, own: message{Hello: hello, Instance: rand.Text()}, refuse: refused}
+	stopHearing, err := conn.Subscribe(bus.AnnouncementSubject(rack, hello.Name), a.hear)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{conn.Flush, say, conn.Flush} {
+	// The controller repeats its query if an answer is lost.
+	stopAnswering, err := conn.Subscribe(bus.QuerySubject(rack), func(string, []byte) { _ = a.say(message{}) })
+	if err != nil {
+		stopHearing()
+		return nil, err
+	}
+	stop := func() { stopHearing(); stopAnswering() }
+	for _, step := range []func() error{conn.Flush, func() error { return a.say(message{}) }, conn.Flush} {
 		if err := step(); err != nil {
 			stop()
 			return nil, err
 		}
 	}
-	return stop, nil
+	return sync.OnceFunc(func() {
+		stop()
+		_ = a.say(message{Gone: true}) // if it is lost, the controller's next call fails
+	}), nil
+}
+
+// say publishes the announcement, with Gone and Refuses of m.
+func (a *announcement) say(m message) error {
+	a.mu.Lock()
+	m.Hello, m.Instance, m.Joined = a.own.Hello, a.own.Instance, a.joined
+	a.mu.Unlock()
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("hello of %s: %w", m.Name, err)
+	}
+	return a.conn.Publish(bus.AnnouncementSubject(a.rack, m.Name), text)
+}
+
+// hear takes the announcements of all nodes of this name, its own too. The node that has
+// joined refuses one that has not. If both have, because the bus was interrupted between
+// them, that with the lesser instance refuses the other.
+func (a *announcement) hear(_ string, data []byte) {
+	var m message
+	if json.Unmarshal(data, &m) != nil || m.Gone {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case m.Instance == a.own.Instance:
+		a.joined = true
+	case m.Refuses == a.own.Instance:
+		a.refuse(&RefusedError{Rack: a.rack, Refused: a.own.Hello, Has: m.Hello})
+	case m.Refuses == "" && a.joined && (!m.Joined || a.own.Instance < m.Instance):
+		go func() { _ = a.say(message{Refuses: m.Instance}) }() // a handler must not block
+	}
 }

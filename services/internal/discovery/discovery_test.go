@@ -22,7 +22,7 @@ func watch(t *testing.T, conn bus.Conn) *Directory {
 
 func announce(t *testing.T, conn bus.Conn, rack string, h Hello) func() {
 	t.Helper()
-	stop, err := Announce(conn, rack, h)
+	stop, err := Announce(conn, rack, h, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestWaitReportsTheLastNodesToJoin(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		conn := m.Dial()
 		stop, err := conn.Subscribe(bus.QuerySubject("r"), func(string, []byte) {
-			announce(t, conn, "r", Hello{Name: "h1"})()
+			announce(t, conn, "r", Hello{Name: "h1"})
 			cancel()
 		})
 		if err != nil {
@@ -105,11 +105,16 @@ func TestForgottenNodeIsQueriedAgain(t *testing.T) {
 	}
 }
 
+// A restarted node replaces one that was killed, and keeps its place if a withdrawal of
+// the other one arrives late.
 func TestLaterHelloReplacesAnEarlierOne(t *testing.T) {
 	m := bus.NewMemory()
 	d := watch(t, m.Dial())
-	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
-	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 2})()
+	killed := m.Dial()
+	announce(t, killed, "r", Hello{Name: "h0", PID: 1})
+	killed.Close()
+	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 2})
+	d.take(bus.AnnouncementSubject("r", "h0"), encode(t, message{Hello: Hello{Name: "h0", PID: 1}, Instance: "killed", Gone: true}))
 	if got := d.Nodes(); len(got) != 1 || got[0].PID != 2 {
 		t.Fatalf("got %v", got)
 	}
@@ -117,10 +122,10 @@ func TestLaterHelloReplacesAnEarlierOne(t *testing.T) {
 
 func TestRejectsNamesInvalidInSubjects(t *testing.T) {
 	conn := bus.NewMemory().Dial()
-	if _, err := Announce(conn, "r", Hello{Name: "h 0"}); err == nil {
+	if _, err := Announce(conn, "r", Hello{Name: "h 0"}, nil); err == nil {
 		t.Error("announced a name with a space")
 	}
-	if _, err := Announce(conn, "a.b", Hello{Name: "h0"}); err == nil {
+	if _, err := Announce(conn, "a.b", Hello{Name: "h0"}, nil); err == nil {
 		t.Error("announced to a rack with a dot")
 	}
 	if _, err := Watch(conn, ""); err == nil {

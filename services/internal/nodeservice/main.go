@@ -2,6 +2,7 @@ package nodeservice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,8 +65,11 @@ func Main(ctx context.Context, o Options) error {
 	return Serve(ctx, conn, o)
 }
 
-// Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
+// Serve is Main on a bus connection that the caller owns. It ignores o.Bus. It returns a
+// *discovery.RefusedError if the rack has a live node of one of the names.
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	service := New(ctx, o.Name, o.Nodes, conn)
 	var collector *grpc.ClientConn
 	if o.Collector != "" {
@@ -99,16 +103,25 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	}
 	for _, n := range o.Nodes {
 		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name}
-		stop, err := discovery.Announce(conn, o.Rack, hello)
+		withdraw, err := discovery.Announce(conn, o.Rack, hello, end)
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", n.Name, err)
 		}
-		defer stop()
+		defer withdraw()
+		// At once, because calls may delay the end of the server, and a successor does not wait.
+		defer context.AfterFunc(ctx, withdraw)()
 	}
 	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
-	return server.Serve(ctx)
+	if err := server.Serve(ctx); err != nil {
+		return err
+	}
+	var refused *discovery.RefusedError
+	if errors.As(context.Cause(ctx), &refused) {
+		return refused
+	}
+	return nil
 }
 
 // role names what the process runs: the kind of its node, or "worker" for several nodes.

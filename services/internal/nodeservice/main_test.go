@@ -2,6 +2,7 @@ package nodeservice
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 
@@ -56,5 +57,38 @@ func TestAnnouncedAddress(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The second process of a name ends with an error, and the first one stays until it
+// withdraws.
+func TestSecondProcessOfANameEnds(t *testing.T) {
+	m := bus.NewMemory()
+	d, err := discovery.Watch(m.Dial(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	h0, h1 := topology.Node{Name: "h0", Kind: topology.NIC}, topology.Node{Name: "h1", Kind: topology.NIC}
+	go func() {
+		ended <- Serve(ctx, m.Dial(), Options{Name: "h0", Nodes: []topology.Node{h0, h1}, Rack: "r"})
+	}()
+	first, err := d.Wait(t.Context(), []string{"h0", "h1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Serve(t.Context(), m.Dial(), Options{Name: "h1", Nodes: []topology.Node{h1}, Rack: "r"})
+	var refused *discovery.RefusedError
+	if !errors.As(err, &refused) || refused.Refused.Name != "h1" || refused.Has != first[1] {
+		t.Errorf("the second h1: %v, want one that names %v", err, first[1])
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the first process: %v", err)
+	}
+	if left := d.Nodes(); len(left) != 0 {
+		t.Errorf("nodes after the end: %v", left)
 	}
 }

@@ -1,0 +1,141 @@
+package discovery
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+)
+
+// claim announces a node of rack r, and returns a channel with its refusal.
+func claim(t *testing.T, conn bus.Conn, h Hello) (refused chan error, withdraw func()) {
+	t.Helper()
+	refused = make(chan error, 16)
+	withdraw, err := Announce(conn, "r", h, func(err error) { refused <- err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return refused, withdraw
+}
+
+// buses returns a function that connects to a bus, for each kind of bus.
+func buses(t *testing.T) map[string]func() bus.Conn {
+	server, err := bus.StartServer("", bus.Guard{Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	return map[string]func() bus.Conn{"memory": bus.NewMemory().Dial, "nats": func() bus.Conn {
+		conn, err := bus.DialAs(server.URL(), t.Name(), bus.Access{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		return conn
+	}}
+}
+
+func encode(t *testing.T, m message) []byte {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func decode(t *testing.T, text []byte) (m message) {
+	t.Helper()
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Of two live nodes of one name, the later one is refused, and the earlier one stays in
+// the directory.
+func TestSecondNodeOfANameIsRefused(t *testing.T) {
+	for name, dial := range buses(t) {
+		t.Run(name, func(t *testing.T) {
+			d := watch(t, dial())
+			first := Hello{Name: "h0", Address: "192.0.2.2:7000", PID: 1, Process: "h0"}
+			second := Hello{Name: "h0", Address: "192.0.2.3:7000", PID: 1, Process: "h0"}
+			refused, _ := claim(t, dial(), first)
+			fault, withdraw := claim(t, dial(), second)
+			err := <-fault
+			var double *RefusedError
+			const want = "node h0 at 192.0.2.3:7000 is refused: rack r has a live node of that name, at 192.0.2.2:7000 (PID 1)"
+			if !errors.As(err, &double) || err.Error() != want {
+				t.Fatalf("got %v\nwant %s", err, want)
+			}
+			withdraw()
+			if found, err := d.Wait(t.Context(), []string{"h0"}); err != nil || found[0] != first {
+				t.Errorf("found %v, %v", found, err)
+			}
+			if len(refused) > 0 {
+				t.Errorf("the first node is refused too: %v", <-refused)
+			}
+		})
+	}
+}
+
+// Two nodes of one name that have both joined, as when the bus was interrupted between
+// them, are not both refused: the lesser instance stays.
+func TestOneOfTwoJoinedNodesStays(t *testing.T) {
+	for _, tt := range []struct {
+		own, other message
+		want       string // instance that is refused
+	}{
+		{message{Instance: "A", Joined: true}, message{Instance: "B", Joined: true}, "B"},
+		{message{Instance: "B", Joined: true}, message{Instance: "A", Joined: true}, ""}, // A refuses B
+		{message{Instance: "B", Joined: true}, message{Instance: "A"}, "A"},
+		{message{Instance: "A"}, message{Instance: "B"}, ""},
+		{message{Instance: "A", Joined: true}, message{Instance: "B", Gone: true}, ""},
+		{message{Instance: "A", Joined: true}, message{Instance: "B", Refuses: "C"}, ""},
+		{message{Instance: "A", Joined: true}, message{Instance: "A"}, ""}, // its own
+	} {
+		m := bus.NewMemory()
+		said := make(chan message, 1)
+		if _, err := m.Dial().Subscribe(bus.AnnouncementPattern("r"), func(_ string, data []byte) { said <- decode(t, data) }); err != nil {
+			t.Fatal(err)
+		}
+		tt.own.Name, tt.other.Name = "h0", "h0"
+		a := &announcement{conn: m.Dial(), rack: "r", own: tt.own, joined: tt.own.Joined}
+		a.hear("", encode(t, tt.other))
+		if tt.want == "" {
+			_ = a.say(message{}) // the next message is this one
+		}
+		if got := <-said; got.Refuses != tt.want {
+			t.Errorf("%+v hears %+v and refuses %q, want %q", tt.own, tt.other, got.Refuses, tt.want)
+		}
+	}
+}
+
+// A node that ends is not listed, and its successor is not refused.
+func TestWithdrawnNodeLeaves(t *testing.T) {
+	for name, dial := range buses(t) {
+		t.Run(name, func(t *testing.T) {
+			d := watch(t, dial())
+			conn := dial()
+			_, withdraw := claim(t, conn, Hello{Name: "h0", PID: 1})
+			if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil {
+				t.Fatal(err)
+			}
+			_, _, news := d.find(nil)
+			withdraw()
+			withdraw() // once is enough
+			<-news
+			if got := d.Nodes(); len(got) != 0 {
+				t.Errorf("nodes after the withdrawal: %v", got)
+			}
+			refused, _ := claim(t, conn, Hello{Name: "h0", PID: 2})
+			if found, err := d.Wait(t.Context(), []string{"h0"}); err != nil || found[0].PID != 2 {
+				t.Errorf("found %v, %v", found, err)
+			}
+			if len(refused) > 0 {
+				t.Errorf("the successor is refused: %v", <-refused)
+			}
+		})
+	}
+}
