@@ -53,7 +53,7 @@ func TestUnreachedKeepsOtherErrors(t *testing.T) {
 		status.Error(codes.Unavailable, "the node is stopping"),
 		status.Error(codes.FailedPrecondition, "node h0 is in another run"),
 	} {
-		if got := m.unreached(err); got != err {
+		if got := m.unreached(err); got.Error() != err.Error() {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
