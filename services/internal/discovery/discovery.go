@@ -105,9 +105,7 @@ func (a *announcement) say(m message) error {
 	return a.conn.Publish(bus.AnnouncementSubject(a.rack, m.Name), text)
 }
 
-// hear takes the announcements of all nodes of this name, its own too. The node that has
-// joined refuses one that has not. If both have, because the bus was interrupted between
-// them, that with the lesser instance refuses the other.
+// hear takes the announcements of all nodes of this name, its own too.
 func (a *announcement) hear(_ string, data []byte) {
 	var m message
 	if json.Unmarshal(data, &m) != nil || m.Gone {
@@ -120,7 +118,14 @@ func (a *announcement) hear(_ string, data []byte) {
 		a.joined = true
 	case m.Refuses == a.own.Instance:
 		a.refuse(&RefusedError{Rack: a.rack, Refused: a.own.Hello, Has: m.Hello})
-	case m.Refuses == "" && a.joined && (!m.Joined || a.own.Instance < m.Instance):
+	case a.refuses(m):
 		go func() { _ = a.say(message{Refuses: m.Instance}) }() // a handler must not block
 	}
+}
+
+// refuses reports whether the node refuses the other one that sent m: the node that has
+// joined refuses one that has not. If both have, because the bus was interrupted between
+// them, that with the lesser instance refuses the other.
+func (a *announcement) refuses(m message) bool {
+	return m.Refuses == "" && a.joined && (!m.Joined || a.own.Instance < m.Instance)
 }

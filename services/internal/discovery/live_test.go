@@ -45,14 +45,6 @@ func encode(t *testing.T, m message) []byte {
 	return text
 }
 
-func decode(t *testing.T, text []byte) (m message) {
-	t.Helper()
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // Of two live nodes of one name, the later one is refused, and the earlier one stays in
 // the directory.
 func TestSecondNodeOfANameIsRefused(t *testing.T) {
@@ -85,29 +77,17 @@ func TestSecondNodeOfANameIsRefused(t *testing.T) {
 func TestOneOfTwoJoinedNodesStays(t *testing.T) {
 	for _, tt := range []struct {
 		own, other message
-		want       string // instance that is refused
+		want       bool
 	}{
-		{message{Instance: "A", Joined: true}, message{Instance: "B", Joined: true}, "B"},
-		{message{Instance: "B", Joined: true}, message{Instance: "A", Joined: true}, ""}, // A refuses B
-		{message{Instance: "B", Joined: true}, message{Instance: "A"}, "A"},
-		{message{Instance: "A"}, message{Instance: "B"}, ""},
-		{message{Instance: "A", Joined: true}, message{Instance: "B", Gone: true}, ""},
-		{message{Instance: "A", Joined: true}, message{Instance: "B", Refuses: "C"}, ""},
-		{message{Instance: "A", Joined: true}, message{Instance: "A"}, ""}, // its own
+		{message{Instance: "A", Joined: true}, message{Instance: "B", Joined: true}, true},
+		{message{Instance: "B", Joined: true}, message{Instance: "A", Joined: true}, false}, // A refuses B
+		{message{Instance: "B", Joined: true}, message{Instance: "A"}, true},
+		{message{Instance: "A"}, message{Instance: "B"}, false},
+		{message{Instance: "A", Joined: true}, message{Instance: "B", Refuses: "C"}, false},
 	} {
-		m := bus.NewMemory()
-		said := make(chan message, 1)
-		if _, err := m.Dial().Subscribe(bus.AnnouncementPattern("r"), func(_ string, data []byte) { said <- decode(t, data) }); err != nil {
-			t.Fatal(err)
-		}
-		tt.own.Name, tt.other.Name = "h0", "h0"
-		a := &announcement{conn: m.Dial(), rack: "r", own: tt.own, joined: tt.own.Joined}
-		a.hear("", encode(t, tt.other))
-		if tt.want == "" {
-			_ = a.say(message{}) // the next message is this one
-		}
-		if got := <-said; got.Refuses != tt.want {
-			t.Errorf("%+v hears %+v and refuses %q, want %q", tt.own, tt.other, got.Refuses, tt.want)
+		a := &announcement{own: tt.own, joined: tt.own.Joined}
+		if got := a.refuses(tt.other); got != tt.want {
+			t.Errorf("%+v refuses %+v: %v", tt.own, tt.other, got)
 		}
 	}
 }
