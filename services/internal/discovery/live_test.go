@@ -3,6 +3,7 @@ package discovery
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/rackfab/rackfab/bus"
@@ -45,6 +46,17 @@ func encode(t *testing.T, m message) []byte {
 	return text
 }
 
+// await waits until the directory has the nodes and no others.
+func await(d *Directory, want ...Hello) {
+	for {
+		_, _, news := d.find(nil)
+		if slices.Equal(d.Nodes(), want) {
+			return
+		}
+		<-news
+	}
+}
+
 // Of two live nodes of one name, the later one is refused, and the earlier one stays in
 // the directory.
 func TestSecondNodeOfANameIsRefused(t *testing.T) {
@@ -62,9 +74,7 @@ func TestSecondNodeOfANameIsRefused(t *testing.T) {
 				t.Fatalf("got %v\nwant %s", err, want)
 			}
 			withdraw()
-			if found, err := d.Wait(t.Context(), []string{"h0"}); err != nil || found[0] != first {
-				t.Errorf("found %v, %v", found, err)
-			}
+			await(d, first)
 			if len(refused) > 0 {
 				t.Errorf("the first node is refused too: %v", <-refused)
 			}
@@ -102,17 +112,12 @@ func TestWithdrawnNodeLeaves(t *testing.T) {
 			if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil {
 				t.Fatal(err)
 			}
-			_, _, news := d.find(nil)
 			withdraw()
 			withdraw() // once is enough
-			<-news
-			if got := d.Nodes(); len(got) != 0 {
-				t.Errorf("nodes after the withdrawal: %v", got)
-			}
-			refused, _ := claim(t, conn, Hello{Name: "h0", PID: 2})
-			if found, err := d.Wait(t.Context(), []string{"h0"}); err != nil || found[0].PID != 2 {
-				t.Errorf("found %v, %v", found, err)
-			}
+			await(d)
+			next := Hello{Name: "h0", PID: 2, Process: "h0"}
+			refused, _ := claim(t, conn, next)
+			await(d, next)
 			if len(refused) > 0 {
 				t.Errorf("the successor is refused: %v", <-refused)
 			}
