@@ -13,9 +13,9 @@ type User struct {
 // or of the controller if there are no nodes. In every run, a group publishes to other
 // groups and subscribes to its own envelopes, under the name of its first node. In the
 // rack, it answers queries with an announcement of each of its nodes, and receives those
-// of other nodes of the same names. The permissions
-// cover all runs, because a rack has one set of keys for all of them. The controller
-// publishes queries and receives announcements, but no frames.
+// of other nodes of the same names. The permissions cover all runs, because a rack has one
+// set of keys for all of them. The controller publishes queries and receives
+// announcements, but no frames.
 func UserOf(rack string, k Key, nodes ...string) (User, error) {
 	public, err := k.Public()
 	if len(nodes) == 0 {

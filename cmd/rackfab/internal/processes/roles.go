@@ -30,41 +30,36 @@ func Commands() []*cobra.Command {
 
 // nodeCommand returns the command of a NIC or a switch.
 func nodeCommand(name, short, node string, run func(context.Context, nic.Options) error) *cobra.Command {
-	var p process
-	var o nic.Options
-	c := p.command(&cobra.Command{
+	return nodesCommand(&cobra.Command{
 		Use: name, Short: short,
 		Example: "rackfab " + name + " --name " + node + " --bus nats://192.0.2.1:4222 --nkey certs/" + node + "/nkey --tls certs --listen 192.0.2.2:7000",
-	}, func(ctx context.Context, ready io.Writer) error {
+	}, "name of the node in the scenario", run)
+}
+
+func workerCommand() *cobra.Command {
+	var nics, switches string
+	c := nodesCommand(&cobra.Command{
+		Use: "worker", Short: "Run several nodes of a rack in one process",
+		Long:    "Run several nodes of a rack in one process. Frames between them pass in memory, without the bus.\nThe process has the key and the certificate of one of the nodes.",
+		Example: "rackfab worker --name h0 --nics h0..h7 --switches s0 --bus nats://192.0.2.1:4222 --nkey certs/h0/nkey --tls certs --listen 192.0.2.2:7000",
+	}, "name of the process: one of the nodes", func(ctx context.Context, o worker.Options) error { return worker.Main(ctx, o, nics, switches) })
+	c.Flags().StringVar(&nics, "nics", "", "names and ranges of the NICs, h0..h7")
+	c.Flags().StringVar(&switches, "switches", "", "names and ranges of the switches")
+	return c
+}
+
+// nodesCommand makes c run the process of one or more nodes. name describes --name.
+func nodesCommand(c *cobra.Command, name string, run func(context.Context, worker.Options) error) *cobra.Command {
+	var p process
+	var o worker.Options
+	p.command(c, func(ctx context.Context, ready io.Writer) error {
 		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
 		return run(ctx, o)
 	})
 	p.prepare = func() error { p.member = o.Name; return nil }
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
-	advertiseFlag(c, &o.Advertise)
-	c.Flags().StringVar(&o.Name, "name", "", "name of the node in the scenario")
-	_ = c.MarkFlagRequired("name") // it exists
-	return c
-}
-
-func workerCommand() *cobra.Command {
-	var p process
-	var o worker.Options
-	var nics, switches string
-	c := p.command(&cobra.Command{
-		Use: "worker", Short: "Run several nodes of a rack in one process",
-		Long:    "Run several nodes of a rack in one process. Frames between them pass in memory, without the bus.\nThe process has the key and the certificate of one of the nodes.",
-		Example: "rackfab worker --name h0 --nics h0..h7 --switches s0 --bus nats://192.0.2.1:4222 --nkey certs/h0/nkey --tls certs --listen 192.0.2.2:7000",
-	}, func(ctx context.Context, ready io.Writer) error {
-		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
-		return worker.Main(ctx, o, nics, switches)
-	})
-	p.prepare = func() error { p.member = o.Name; return nil }
-	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
-	advertiseFlag(c, &o.Advertise)
-	c.Flags().StringVar(&o.Name, "name", "", "name of the process: one of the nodes")
-	c.Flags().StringVar(&nics, "nics", "", "names and ranges of the NICs, h0..h7")
-	c.Flags().StringVar(&switches, "switches", "", "names and ranges of the switches")
+	c.Flags().StringVar(&o.Advertise, "advertise", "", "HOST[:PORT] at which the controller reaches the process (default: that of --listen, or if it is 0.0.0.0 or [::], the address by which the process reaches the bus)")
+	c.Flags().StringVar(&o.Name, "name", "", name)
 	_ = c.MarkFlagRequired("name") // it exists
 	return c
 }
@@ -87,11 +82,6 @@ func controllerCommand() *cobra.Command {
 // listenFlag adds the address of a server.
 func listenFlag(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "listen", "", "HOST:PORT to listen on (default: a free loopback port)")
-}
-
-// advertiseFlag adds the address that a process of nodes announces.
-func advertiseFlag(c *cobra.Command, address *string) {
-	c.Flags().StringVar(address, "advertise", "", "HOST[:PORT] at which the controller reaches the process (default: that of --listen, or if it is 0.0.0.0 or [::], the address by which the process reaches the bus)")
 }
 
 // rackFlag adds the name of the rack on the bus.
