@@ -9,6 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -100,6 +101,15 @@ func TestStateChangeForcesAnACK(t *testing.T) {
 	want := []string{"3", "5", "6 M 1", "7 M 1", "10 M 2", "11", "15", "19"}
 	if diff := cmp.Diff(want, reports(b.from(1, isACK))); diff != "" {
 		t.Error(diff)
+	}
+	for _, verb := range []work.Verb{work.Put, work.Send} {
+		b := newExchange(t, 1, aggregated(), func(c *Config) { c.AckEvery = 4 })
+		b.markFrom(6, 11)
+		b.post(0, work.Command{Verb: verb, Size: 20_000})
+		b.run(unit.Millisecond)
+		if diff := cmp.Diff(want, reports(b.from(1, isACK))); diff != "" {
+			t.Errorf("%v: %s", verb, diff)
+		}
 	}
 }
 
