@@ -12,9 +12,7 @@
 //	worker     --bus URL --rack NAME [--collector ADDRESS] [--advertise HOST] --name NODE --nics NODES --switches NODES
 //	collector  --listen ADDRESS ...
 //
-// and --tls DIR if given. Each process writes one line of JSON to its standard output
-// once it serves (name, address, pid), reads its key from its standard input, and
-// ends when its standard input does (Child).
+// and --tls DIR if given. They are children of package spawn.
 package launch
 
 import (
@@ -33,6 +31,7 @@ import (
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // Options configure a rack.
@@ -70,12 +69,11 @@ type Rack struct {
 	url      string        // of the bus
 	keys     keys          // of the rack's own bus; nil with an external bus
 	patience time.Duration // time for a process to end when stopped
-	spawner  *spawner
-	log      logWriter
+	spawner  *spawn.Spawner
 	client   *controller.Client
 	address  string // of the controller
 
-	// ctx ends when an essential process has ended, with a ProcessError as the
+	// ctx ends when an essential process has ended, with a *spawn.Error as the
 	// cause, or when the rack closes.
 	ctx      context.Context
 	fail     context.CancelCauseFunc
@@ -83,8 +81,8 @@ type Rack struct {
 
 	bus        *supervised // nil with an external bus
 	collector  *supervised // nil if the rack has no collector of its own
-	controller *process
-	nodes      map[string]*process // by name: that of their first nodes
+	controller *spawn.Process
+	nodes      map[string]*spawn.Process // by name: that of their first nodes
 
 	mu      sync.Mutex
 	closing bool
@@ -112,19 +110,18 @@ func Start(ctx context.Context, o Options) (*Rack, error) {
 
 // newRack returns a rack without processes.
 func newRack(o Options) (r *Rack, err error) {
-	if o.Path == "" {
-		if o.Path, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("launch: %w", err)
-		}
-	}
 	// The processes get the credentials as secrets, not on their command lines.
 	url, login := bus.SplitLogin(o.Bus)
 	if login != (bus.Login{}) {
 		o.Access.Login = login
 	}
+	spawner, err := spawn.New(spawn.Options{Path: o.Path, TLS: o.TLS, Env: o.Env, Log: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("launch: %w", err)
+	}
 	r = &Rack{
 		o: o, url: url, name: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
-		patience: stopLimit, spawner: newSpawner(), log: logWriter{w: o.Log}, nodes: map[string]*process{},
+		patience: spawn.StopLimit, spawner: spawner, nodes: map[string]*spawn.Process{},
 	}
 	r.ctx, r.fail = context.WithCancelCause(context.Background())
 	return r, nil
@@ -150,12 +147,12 @@ func (r *Rack) start(ctx context.Context) error {
 	if err := r.spawnAll(); err != nil {
 		return err
 	}
-	ready, err := r.controller.await(ctx)
+	ready, err := r.controller.Await(ctx)
 	if err != nil {
 		return err
 	}
 	for _, nodes := range r.o.Groups {
-		if _, err := r.nodes[nodes[0].Name].await(ctx); err != nil {
+		if _, err := r.nodes[nodes[0].Name].Await(ctx); err != nil {
 			return err
 		}
 	}
@@ -168,11 +165,11 @@ func (r *Rack) start(ctx context.Context) error {
 // nodes, and restarts it on that port whenever it ends, until Close. The link
 // protocol repairs the losses. The rack fails only if the bus cannot be restarted.
 func (r *Rack) startBus(ctx context.Context) (err error) {
-	c := child{name: identity.Bus, env: busEnv()}
-	if r.keys, c.Users, err = newKeys(r.name, r.o.Groups); err != nil {
+	c := spawn.Command{Name: identity.Bus, Role: identity.Bus, Env: spawn.BusEnv()}
+	if r.keys, c.Secrets.Users, err = newKeys(r.name, r.o.Groups); err != nil {
 		return err
 	}
-	r.bus = &supervised{rack: r, child: c, lost: r.fail}
+	r.bus = &supervised{rack: r, command: c, lost: r.fail}
 	err = r.bus.start(ctx, serve.Loopback)
 	r.url = r.bus.address
 	return err
@@ -182,8 +179,8 @@ func (r *Rack) startBus(ctx context.Context) (err error) {
 // whenever it ends, until Close. If it cannot be restarted, the launcher logs that,
 // and the rack continues without it.
 func (r *Rack) startCollector(ctx context.Context) error {
-	r.collector = &supervised{rack: r, child: child{name: identity.Collector}, args: r.o.Collect, lost: func(err error) {
-		r.log.line("launch", fmt.Sprintf("the rack continues without a collector: %v", err))
+	r.collector = &supervised{rack: r, command: spawn.Command{Name: identity.Collector, Role: identity.Collector, Args: r.o.Collect}, lost: func(err error) {
+		r.spawner.Log("launch", fmt.Sprintf("the rack continues without a collector: %v", err))
 	}}
 	err := r.collector.start(ctx, cmp.Or(r.o.Collector, serve.Loopback), "--any-port")
 	r.o.Collector = r.collector.address
@@ -209,7 +206,7 @@ func (r *Rack) Page() string {
 }
 
 // Failed returns a context that ends when an essential process has ended, with a
-// ProcessError as the cause, or when the rack closes.
+// *spawn.Error as the cause, or when the rack closes.
 func (r *Rack) Failed() context.Context { return r.ctx }
 
 // spawnAll starts and guards the controller and the nodes.
@@ -225,7 +222,7 @@ func (r *Rack) spawnAll() (err error) {
 	if r.o.Journal != "" {
 		own = append(own, "--journal", r.o.Journal)
 	}
-	if r.controller, err = r.spawn(child{name: identity.Controller, Secrets: r.secrets("")}, identity.Controller, own...); err != nil {
+	if r.controller, err = r.spawner.Start(spawn.Command{Name: identity.Controller, Role: identity.Controller, Args: own, Secrets: r.secrets("")}); err != nil {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
@@ -235,7 +232,7 @@ func (r *Rack) spawnAll() (err error) {
 	for _, nodes := range r.o.Groups {
 		name := nodes[0].Name
 		role, own := roleOf(nodes)
-		p, err := r.spawn(child{name: name, nodes: len(nodes), Secrets: r.secrets(name)}, role, slices.Concat(args, own)...)
+		p, err := r.spawner.Start(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Secrets: r.secrets(name)})
 		if err != nil {
 			return err
 		}
@@ -273,19 +270,19 @@ func newKeys(rack string, groups [][]topology.Node) (k keys, users []bus.User, e
 
 // secrets returns the secrets of the process of a first node, or of the controller if node
 // is "".
-func (r *Rack) secrets(node string) Secrets {
+func (r *Rack) secrets(node string) spawn.Secrets {
 	access := r.o.Access
 	if r.keys != nil {
 		access.Key = r.keys[node]
 	}
-	return Secrets{Access: access}
+	return spawn.Secrets{Access: access}
 }
 
 // guard ends the rack's context if p ends before Close.
-func (r *Rack) guard(p *process) {
-	<-p.done
+func (r *Rack) guard(p *spawn.Process) {
+	<-p.Done()
 	if !r.isClosing() {
-		r.fail(p.failure(""))
+		r.fail(p.Failure(""))
 	}
 }
 
@@ -311,15 +308,15 @@ func (r *Rack) Close() {
 		_ = r.client.Close() // all calls are over
 	}
 	if r.controller != nil {
-		r.controller.stop(r.patience)
+		r.controller.Stop(r.patience)
 	}
 	var all sync.WaitGroup
 	for _, p := range r.nodes {
-		all.Go(func() { p.stop(r.patience) })
+		all.Go(func() { p.Stop(r.patience) })
 	}
 	all.Wait()
 	r.collector.stop() // it stores what it has buffered
 	r.bus.stop()
 	r.watchers.Wait()
-	r.spawner.close()
+	r.spawner.Close()
 }

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // busy keeps a link fully loaded during the whole run.
@@ -124,9 +121,9 @@ func TestRunAndClose(t *testing.T) {
 	r.Close()
 	r.Close() // a second Close does nothing
 	for _, p := range processes {
-		<-p.done
-		if state := p.cmd.ProcessState; !state.Success() {
-			t.Errorf("%s ended with %v: %v", p.name, state, p.tail.last())
+		<-p.Done()
+		if state := p.State(); !state.Success() {
+			t.Errorf("%s ended with %v: %v", p.Name(), state, p.Failure("").Tail)
 		}
 	}
 	if !strings.Contains(log.String(), "h0: here is h0\n") {
@@ -142,13 +139,13 @@ func TestRunAndClose(t *testing.T) {
 func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
 	victim := r.nodes["h1"]
-	duringRun(t, r, func() { _ = victim.cmd.Process.Kill() })
+	duringRun(t, r, func() { victim.Kill() })
 	_, err := r.Run(t.Context(), &controller.Request{RunId: "r", Scenario: []byte(busy), Quiet: true}, nil)
-	var ended *ProcessError
+	var ended *spawn.Error
 	if !errors.As(err, &ended) {
 		t.Fatalf("got %v", err)
 	}
-	if ended.Name != "h1" || ended.State != "signal: killed" || ended.PID != victim.cmd.Process.Pid {
+	if ended.Name != "h1" || ended.State != "signal: killed" || ended.PID != victim.PID() {
 		t.Errorf("got %+v", ended)
 	}
 	if want := "h1| here is h1"; !strings.HasPrefix(err.Error(), "node h1 (process ") || !strings.Contains(err.Error(), want) {
@@ -161,7 +158,7 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
 	before := r.bus.process()
-	duringRun(t, r, func() { _ = before.cmd.Process.Kill() })
+	duringRun(t, r, func() { before.Kill() })
 	report, err := r.Run(t.Context(), &controller.Request{RunId: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -193,85 +190,11 @@ func TestCancelledRun(t *testing.T) {
 func TestStartNamesBrokenNode(t *testing.T) {
 	env := append([]string{"LAUNCH_TEST_BROKEN=h1"}, childEnv...)
 	_, err := Start(t.Context(), Options{Groups: single(parse(t, pair)), Env: env})
-	var ended *ProcessError
+	var ended *spawn.Error
 	if !errors.As(err, &ended) || ended.Name != "h1" || ended.State != "exit status 1" {
 		t.Fatalf("got %v", err)
 	}
 	if !strings.Contains(err.Error(), "h1 is out of order") {
 		t.Errorf("the log is missing: %v", err)
-	}
-}
-
-// A child that ignores stop is killed.
-func TestStopKillsAStuckChild(t *testing.T) {
-	r, err := newRack(Options{Env: childEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p, err := r.spawn(child{name: "stuck"}, "stuck")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.stop(time.Millisecond)
-	if got := p.failure("").State; got != "signal: killed" {
-		t.Errorf("ended with %s", got)
-	}
-}
-
-// Ctrl-C at a terminal goes to the foreground process group: children are not
-// in it.
-func TestChildrenHaveTheirOwnProcessGroup(t *testing.T) {
-	r, err := newRack(Options{Env: childEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	p, err := r.spawn(child{name: "wait"}, "wait")
-	if err != nil {
-		t.Fatal(err)
-	}
-	group, err := syscall.Getpgid(p.cmd.Process.Pid)
-	if err != nil || group != p.cmd.Process.Pid {
-		t.Errorf("process %d is in group %d, %v", p.cmd.Process.Pid, group, err)
-	}
-	p.stop(stopLimit)
-	if !p.cmd.ProcessState.Success() {
-		t.Errorf("ended with %v", p.cmd.ProcessState)
-	}
-}
-
-// A child ends when its standard input does. That is how it detects the death of its
-// launcher where the kernel does not kill it.
-func TestChildEndsWithItsInput(t *testing.T) {
-	child := exec.Command(os.Args[0], "wait")
-	child.Env = append(append(os.Environ(), childEnv...), parentVariable+"=stdin")
-	input, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = input.Close()
-	if err := child.Wait(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestTailKeepsTheLastLines(t *testing.T) {
-	var text strings.Builder
-	for range 30 {
-		text.WriteString("line\n")
-	}
-	text.WriteString(strings.Repeat("x", 10_000) + "\nlast")
-	var kept tail
-	eachLine(strings.NewReader(text.String()), kept.add)
-	lines := kept.last()
-	if len(lines) != tailLines || lines[len(lines)-1] != "last" {
-		t.Fatalf("kept %d lines: %q", len(lines), lines)
-	}
-	if long := lines[len(lines)-2]; len(long) > lineLength+3 {
-		t.Errorf("kept %d bytes of a long line", len(long))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/nic"
+	"github.com/rackfab/rackfab/services/spawn"
 	switchd "github.com/rackfab/rackfab/services/switch"
 	"github.com/rackfab/rackfab/services/worker"
 )
@@ -52,7 +53,7 @@ func role(name string, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx, secrets, err := Child(context.Background())
+	ctx, secrets, err := spawn.Child(context.Background())
 	if err != nil {
 		return err
 	}
@@ -73,9 +74,6 @@ func role(name string, args []string) error {
 		return worker.Main(ctx, worker.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout}, *nics, *switches)
 	case "launcher":
 		return launcher(ctx)
-	case "wait":
-		<-ctx.Done()
-		return nil
 	case "stuck":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 		<-make(chan struct{}) // ignores stop
@@ -95,13 +93,13 @@ func launcher(ctx context.Context) error {
 		return err
 	}
 	defer r.Close()
-	stuck, err := r.spawn(child{name: "stuck"}, "stuck")
+	stuck, err := r.spawner.Start(spawn.Command{Name: "stuck", Role: "stuck"})
 	if err != nil {
 		return err
 	}
 	var pids []string
 	for _, p := range append(r.all(), stuck) {
-		pids = append(pids, strconv.Itoa(p.cmd.Process.Pid))
+		pids = append(pids, strconv.Itoa(p.PID()))
 	}
 	fmt.Fprintln(os.Stdout, strings.Join(pids, " "))
 	<-ctx.Done()
@@ -112,8 +110,8 @@ func launcher(ctx context.Context) error {
 func single(s *topology.Scenario) [][]topology.Node { return Groups(s, len(s.Nodes)) }
 
 // all returns the processes of a running rack.
-func (r *Rack) all() []*process {
-	list := []*process{r.controller, r.bus.process()}
+func (r *Rack) all() []*spawn.Process {
+	list := []*spawn.Process{r.controller, r.bus.process()}
 	for _, p := range r.nodes {
 		list = append(list, p)
 	}

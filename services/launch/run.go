@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // exitWait is how long Run waits for the process of a failed node to end, so that
@@ -14,7 +15,7 @@ const exitWait = 2 * time.Second
 
 // Run runs a scenario on the rack and returns its report. progress, if not nil, is
 // called a few times a second. If a process of nodes or the controller ends
-// during the run, Run returns a ProcessError. All scenarios of one rack must have the
+// during the run, Run returns a *spawn.Error. All scenarios of one rack must have the
 // same nodes; everything else may differ.
 func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*controller.Progress)) (*controller.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -27,20 +28,20 @@ func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*co
 	return report, nil
 }
 
-// cause returns the ProcessError of the process that caused err, or err if no process
+// cause returns the *spawn.Error of the process that caused err, or err if no process
 // has ended.
 func (r *Rack) cause(ctx context.Context, err error) error {
 	if p := r.nodes[controller.FailedNode(err)]; p != nil {
 		limit := time.NewTimer(exitWait)
 		defer limit.Stop()
 		select {
-		case <-p.done:
-			return p.failure("")
+		case <-p.Done():
+			return p.Failure("")
 		case <-limit.C:
 			return err
 		}
 	}
-	var ended *ProcessError
+	var ended *spawn.Error
 	if errors.As(context.Cause(r.ctx), &ended) {
 		return ended
 	}

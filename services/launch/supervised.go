@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // maxRestarts is the number of successive failed restarts after which the launcher gives
@@ -13,15 +15,14 @@ import (
 const maxRestarts = 5
 
 // supervised is a process that the launcher restarts, at the same address, whenever it
-// ends. Its role on the command line is its name.
+// ends.
 type supervised struct {
 	rack    *Rack
-	child   child
-	args    []string    // in addition to --listen
-	lost    func(error) // called once, if the process cannot be restarted
-	address string      // where it listens
-	page    string      // address of its web page, "" for none
-	current *process    // guarded by the rack's mu
+	command spawn.Command  // its Args are in addition to --listen
+	lost    func(error)    // called once, if the process cannot be restarted
+	address string         // where it listens
+	page    string         // address of its web page, "" for none
+	current *spawn.Process // guarded by the rack's mu
 }
 
 // start starts the process at listen; first are additional arguments for this first
@@ -32,12 +33,12 @@ func (s *supervised) start(ctx context.Context, listen string, first ...string) 
 	if err != nil {
 		return err
 	}
-	ready, err := p.await(ctx)
+	ready, err := p.Await(ctx)
 	if err != nil {
 		return err
 	}
 	if s.address, s.page = ready.Address, ready.Page; s.page != "" {
-		s.args = append(slices.Clone(s.args), "--http", s.page)
+		s.command.Args = append(slices.Clone(s.command.Args), "--http", s.page)
 	}
 	s.rack.watchers.Go(func() { s.supervise(p) })
 	return nil
@@ -45,13 +46,15 @@ func (s *supervised) start(ctx context.Context, listen string, first ...string) 
 
 // spawn starts a process and makes it the current one. It returns errClosed once the
 // rack is closing.
-func (s *supervised) spawn(listen string, more ...string) (*process, error) {
+func (s *supervised) spawn(listen string, more ...string) (*spawn.Process, error) {
 	s.rack.mu.Lock()
 	defer s.rack.mu.Unlock()
 	if s.rack.closing {
 		return nil, errClosed
 	}
-	p, err := s.rack.spawn(s.child, s.child.name, slices.Concat([]string{"--listen", listen}, s.args, more)...)
+	c := s.command
+	c.Args = slices.Concat([]string{"--listen", listen}, c.Args, more)
+	p, err := s.rack.spawner.Start(c)
 	if err == nil {
 		s.current = p
 	}
@@ -60,18 +63,18 @@ func (s *supervised) spawn(listen string, more ...string) (*process, error) {
 
 // supervise restarts the process whenever it ends, until the rack closes or the restarts
 // fail.
-func (s *supervised) supervise(p *process) {
+func (s *supervised) supervise(p *spawn.Process) {
 	for failures := 0; ; failures++ {
-		<-p.done
+		<-p.Done()
 		if s.rack.isClosing() {
 			return
 		}
 		if failures == maxRestarts {
-			s.lost(p.failure(""))
+			s.lost(p.Failure(""))
 			return
 		}
 		listen := strings.TrimPrefix(s.address, "nats://")
-		s.rack.log.line("launch", fmt.Sprintf("%s ended (%s), restarting it at %s", s.child.name, p.cmd.ProcessState, listen))
+		s.rack.spawner.Log("launch", fmt.Sprintf("%s ended (%s), restarting it at %s", s.command.Name, p.State(), listen))
 		next, err := s.spawn(listen)
 		if errors.Is(err, errClosed) {
 			return
@@ -80,7 +83,7 @@ func (s *supervised) supervise(p *process) {
 			s.lost(err)
 			return
 		}
-		if _, err := next.await(s.rack.ctx); err == nil {
+		if _, err := next.Await(s.rack.ctx); err == nil {
 			failures = -1
 		}
 		p = next
@@ -88,7 +91,7 @@ func (s *supervised) supervise(p *process) {
 }
 
 // process returns the current process, nil if none was started.
-func (s *supervised) process() *process {
+func (s *supervised) process() *spawn.Process {
 	if s == nil {
 		return nil
 	}
@@ -100,6 +103,6 @@ func (s *supervised) process() *process {
 // stop stops the current process, if there is one. The rack must be closing.
 func (s *supervised) stop() {
 	if p := s.process(); p != nil {
-		p.stop(s.rack.patience)
+		p.Stop(s.rack.patience)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // newSupervised returns a supervised process that ends immediately, its first instance,
 // and the errors passed to its lost function.
-func newSupervised(t *testing.T, log io.Writer) (s *supervised, first *process, lost *[]error) {
+func newSupervised(t *testing.T, log io.Writer) (s *supervised, first *spawn.Process, lost *[]error) {
 	t.Helper()
 	r, err := newRack(Options{Env: childEnv, Log: log})
 	if err != nil {
@@ -18,7 +20,7 @@ func newSupervised(t *testing.T, log io.Writer) (s *supervised, first *process, 
 	}
 	t.Cleanup(r.Close)
 	lost = new([]error)
-	s = &supervised{rack: r, child: child{name: "nothing"}, address: "nats://somewhere", lost: func(err error) { *lost = append(*lost, err) }}
+	s = &supervised{rack: r, command: spawn.Command{Name: "nothing", Role: "nothing"}, address: "nats://somewhere", lost: func(err error) { *lost = append(*lost, err) }}
 	if first, err = s.spawn("somewhere"); err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +33,8 @@ func TestSupervisedProcessIsAbandonedAfterRepeatedCrashes(t *testing.T) {
 	var log bytes.Buffer
 	s, p, lost := newSupervised(t, &log)
 	s.supervise(p)
-	var ended *ProcessError
-	if len(*lost) != 1 || !errors.As((*lost)[0], &ended) || ended.State != "exit status 1" || ended.PID != s.process().cmd.Process.Pid {
+	var ended *spawn.Error
+	if len(*lost) != 1 || !errors.As((*lost)[0], &ended) || ended.State != "exit status 1" || ended.PID != s.process().PID() {
 		t.Errorf("lost: %v", *lost)
 	}
 	again := "launch: nothing ended (exit status 1), restarting it at somewhere\n"

@@ -16,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/launch"
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // downCommand returns the command that ends a live run, wherever it was started.
@@ -67,7 +68,7 @@ func waitForSignal(c *cobra.Command, rack *launch.Rack, journal string) error {
 		case <-failed:
 			failed = nil
 			err := context.Cause(rack.Failed())
-			var p *launch.ProcessError
+			var p *spawn.Error
 			if !errors.As(err, &p) || p.Nodes == 0 {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/identity"
-	"github.com/rackfab/rackfab/services/launch"
+	"github.com/rackfab/rackfab/services/spawn"
 )
 
 // process holds what the commands of all processes share.
@@ -21,7 +21,7 @@ type process struct {
 	metrics   string
 	prepare   func() error // called before the files are read; may be nil
 
-	secrets launch.Secrets // from the launcher, or from the files that the flags name
+	secrets spawn.Secrets // from the launcher, or from the files that the flags name
 	who     *identity.TLS
 }
 
@@ -30,7 +30,7 @@ func (p *process) command(c *cobra.Command, run func(ctx context.Context, ready 
 	c.Args = cobra.NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
 		var ctx context.Context
-		if ctx, p.secrets, err = launch.Child(c.Context()); err != nil {
+		if ctx, p.secrets, err = spawn.Child(c.Context()); err != nil {
 			return err
 		}
 		if p.prepare != nil {

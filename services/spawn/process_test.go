@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 )
 
 // The error calls a process a node only if it is one, whatever its name.
-func TestProcessErrorNamesTheProcess(t *testing.T) {
-	for want, e := range map[string]ProcessError{
+func TestErrorNamesTheProcess(t *testing.T) {
+	for want, e := range map[string]Error{
 		"bus (process 7): exit status 1":                  {Name: identity.Bus, PID: 7, State: "exit status 1"},
 		"node bus (process 7): exit status 1":             {Name: identity.Bus, Nodes: 1, PID: 7, State: "exit status 1"},
 		"node h0 and 3 others (process 7): exit status 1": {Name: "h0", Nodes: 4, PID: 7, State: "exit status 1"},

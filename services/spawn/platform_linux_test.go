@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ func TestBusEnv(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("GODEBUG", tt.godebug)
 			t.Setenv(runtimeVariable, tt.runtime)
-			if got := busEnv(); !slices.Equal(got, tt.want) {
+			if got := BusEnv(); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

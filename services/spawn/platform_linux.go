@@ -1,4 +1,4 @@
-package launch
+package spawn
 
 import (
 	"os"
@@ -13,7 +13,7 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// runtimeVariable is the environment variable that turns busEnv off if its value is
+// runtimeVariable is the environment variable that turns BusEnv off if its value is
 // "plain" (docs/adr/009).
 const runtimeVariable = "RACKFAB_RUNTIME"
 
@@ -23,9 +23,9 @@ const runtimeVariable = "RACKFAB_RUNTIME"
 // being stopped and woken up around every message.
 const schedtrace = "schedtrace=2147483647"
 
-// busEnv returns the environment of the bus in addition to the launcher's own. It is
+// BusEnv returns the environment of the bus in addition to the launcher's own. It is
 // empty if the user has set schedtrace.
-func busEnv() []string {
+func BusEnv() []string {
 	debug := os.Getenv("GODEBUG")
 	if os.Getenv(runtimeVariable) == "plain" || strings.Contains(debug, "schedtrace=") {
 		return nil

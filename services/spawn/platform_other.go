@@ -1,6 +1,6 @@
 //go:build !linux
 
-package launch
+package spawn
 
 import "syscall"
 
@@ -9,5 +9,5 @@ import "syscall"
 // the launcher by its standard input (Child).
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// busEnv returns nil: only Linux was measured.
-func busEnv() []string { return nil }
+// BusEnv returns nil: only Linux was measured.
+func BusEnv() []string { return nil }
