@@ -40,6 +40,7 @@ type Node struct {
 	arrivals int64
 	digest   *xxhash.Digest
 	unhashed []byte // arrivals and changes that the digest does not yet contain
+	loaded   byte   // keeps the compiler from leaving out the reads of preload
 	tap      *Tap   // nil if nothing observes the node
 }
 
@@ -156,6 +157,7 @@ func (n *Node) Next() unit.Time {
 // sends. The frames of the sends are from the node's pool.
 func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	out.Pool = n.pool
+	n.preload(bound)
 	ticks := 0
 	for len(out.Sends) < SendLimit {
 		port, at := n.order.First()
@@ -193,6 +195,25 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 		}
 		n.arrive(at, port, out)
 		n.ask()
+	}
+}
+
+// preload reads the frames that arrive before bound. In a large rack the cache no longer
+// has them. Reads in a row wait for memory at the same time; reads by arrive would wait
+// one after the other, since the work between them exceeds what a processor looks ahead.
+func (n *Node) preload(bound unit.Time) {
+	for port := range n.inbox {
+		if n.order.At(port) >= bound {
+			continue
+		}
+		q := &n.inbox[port]
+		for i := range q.Len() {
+			a := q.At(i)
+			if a.at >= bound {
+				break
+			}
+			n.loaded += a.frame.Preload()
+		}
 	}
 }
 
