@@ -19,11 +19,15 @@ func (r *Responder) after(n int32) uint32 {
 	return frame.NextPSN(r.expected, uint32(n))
 }
 
+// advance makes the packet after the next ones, of the given number, the expected one.
+func (r *Responder) advance(packets int32) {
+	r.expected, r.nakSent = r.after(r.order.advance(packets)), false
+}
+
 // accept counts a request that spans the given number of PSNs as done.
 func (r *Responder) accept(packets int32) {
-	r.expected = r.after(packets)
+	r.advance(packets)
 	r.msn = frame.NextPSN(r.msn, 1)
-	r.nakSent = false
 }
 
 func (r *Responder) asksForACK(f *frame.Frame) bool {
@@ -55,20 +59,22 @@ func (r *Responder) nak(now unit.Time, f *frame.Frame) control.Packet {
 	return c
 }
 
-// outOfSequence counts and notes a packet that is out of order, and requests the expected
-// one by NAK, once per gap. If the control queue has no room for the NAK, the next
-// out-of-order packet triggers it again.
+// outOfSequence counts and notes a packet that is out of order.
 func (r *Responder) outOfSequence(now unit.Time, came uint32, f *frame.Frame, out *fabric.Out) {
 	r.OutOfSequence++
 	out.Note(fabric.Note{Event: fabric.NewOutOfSequence(came, r.expected), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
-	if r.nakSent {
-		return
-	}
+}
+
+// requestExpected requests the expected packet by NAK, in answer to f. It returns false if the control
+// queue is full.
+func (r *Responder) requestExpected(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 	nak := r.nak(now, f)
-	if r.nakSent = r.confirm(now, &nak, out); r.nakSent {
-		r.unacked = 0
-		out.Note(fabric.Note{Event: fabric.NewNakSent(r.expected), At: now, Flow: r.ID, Priority: r.Control.ClassOf(&nak), Trace: f.Trace})
+	if !r.confirm(now, &nak, out) {
+		return false
 	}
+	r.unacked = 0
+	out.Note(fabric.Note{Event: fabric.NewNakSent(r.expected), At: now, Flow: r.ID, Priority: r.Control.ClassOf(&nak), Trace: f.Trace})
+	return true
 }
 
 // refuse answers an invalid request with a NAK of the given syndrome.

@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Responder is the queue pair that executes requests. It accepts packets only in the order
-// of their PSNs (IBTA volume 1 §9.7.5), except datagrams.
+// Responder is the queue pair that executes requests. Its acceptance decides in which order of
+// their PSNs it accepts packets, except datagrams.
 //
 // The responder of a flow executes WRITE only. The responder of a connection also has a
 // queue of responses, for the requests that are answered by data.
@@ -23,7 +23,8 @@ type Responder struct {
 	nakSent   bool   // a NAK for expected has been sent
 	urgent    bool   // the current packet must be acknowledged at once
 	access    access
-	message   message    // the current one
+	message   message // the current one
+	order     acceptance
 	granter   *uet.Peer  // grants credit to the sender's host under UET; else nil
 	responses *responses // nil for the responder of a flow
 }
@@ -32,6 +33,7 @@ type Responder struct {
 // Timers.
 func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) {
 	r.Receiver.Init(d, flow, index, remote)
+	r.order = inOrder{}
 	if d.Notification == cc.NotifyCredit {
 		r.granter = d.Grantor.Add(flow.From, index)
 		return
@@ -52,10 +54,10 @@ func (r *Responder) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch r.access & needs[f.Opcode()] {
 	case remoteWrite, sends:
 		f = r.examine(now, f, out)
-		r.sequence(now, f.PSN(), frame.PSNDiff(f.PSN(), r.expected), f, out)
+		r.sequence(now, frame.PSNDiff(f.PSN(), r.expected), f, out)
 	case remoteRead, remoteAtomic:
 		r.responses.indicated(now, f, out)
-		r.sequence(now, f.PSN(), frame.PSNDiff(f.PSN(), r.expected), f, out)
+		r.sequence(now, frame.PSNDiff(f.PSN(), r.expected), f, out)
 	case datagrams:
 		r.datagram(now, f, out)
 	default:
@@ -93,10 +95,10 @@ func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fra
 
 // sequence handles the packet f of a request by its PSN, which is ahead of the expected one
 // by the given number.
-func (r *Responder) sequence(now unit.Time, psn uint32, ahead int32, f *frame.Frame, out *fabric.Out) {
+func (r *Responder) sequence(now unit.Time, ahead int32, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case ahead > 0:
-		r.outOfSequence(now, psn, f, out)
+		r.order.early(now, r, ahead, f, out)
 	case ahead < 0:
 		r.DuplicateRequest++
 		r.repeat(now, f, out)
@@ -129,7 +131,7 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		r.match(now, f, out)
 	}
 	r.deliver(now, f, r.expected, bytes, out)
-	r.expected, r.nakSent = r.after(1), false
+	r.advance(1)
 	r.unacked++
 	done := !r.message.within()
 	if done {
@@ -198,5 +200,5 @@ func (r *Responder) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	r.observe(now, f, cc.Congestion{}, out)
 	ahead := int32(f.UETPSN() - r.expected)
 	r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
-	r.sequence(now, f.UETPSN(), ahead, f, out)
+	r.sequence(now, ahead, f, out)
 }
