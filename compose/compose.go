@@ -1,12 +1,13 @@
 // Package compose writes the Compose file of a rack: one container each for the bus, the
-// controller, the collector and every node. It knows containers and their names; it does
-// not know what the processes in them do.
+// controller, the collector and every node or group of nodes. It knows containers and
+// their names; it does not know what the processes in them do.
 package compose
 
 import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
+	"github.com/rackfab/rackfab/services/launch"
 )
 
 //go:generate go run ../cmd/rackfab compose pcn-16to2 --output compose.yaml
@@ -59,28 +61,75 @@ var text string
 
 var file = template.Must(template.New("compose.yaml").Funcs(template.FuncMap{"word": word}).Parse(text))
 
-// word returns a name as a YAML scalar: names such as "on" and "no" need quotes.
+// word returns a name, or a list of names, as one YAML scalar within a flow sequence: names
+// such as "on" and "no" and lists need quotes.
 func word(name string) (string, error) {
+	if strings.Contains(name, ",") {
+		return strconv.Quote(name), nil
+	}
 	out, err := yaml.Marshal(name)
 	return string(bytes.TrimSpace(out)), err
 }
 
-// File returns the Compose file of the rack of s. If image is empty or Image, the file
-// says how to build the image; any other image must exist locally or in a registry. If
-// secure, gRPC and the bus use mutual TLS with certificates that the bus creates. File
-// returns an error if the name of a node cannot name a container.
-func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
+// Options configure a Compose file.
+type Options struct {
+	// Image of the containers. If it is empty or the default Image, the file says how to
+	// build it; any other image must exist locally or in a registry.
+	Image string
+	// TLS makes gRPC and the bus use mutual TLS with certificates that the bus creates.
+	TLS bool
+	// Processes is the number of containers that run the nodes, each a group of them, 1 to
+	// the number of nodes.
+	Processes int
+}
+
+// File returns the Compose file of the rack of s. The error says which node cannot name
+// a container.
+func File(s *topology.Scenario, o Options) ([]byte, error) {
 	if err := check(s); err != nil {
 		return nil, err
 	}
-	if image == "" {
-		image = Image
+	if o.Image == "" {
+		o.Image = Image
 	}
+	alone := o.Processes == len(s.Nodes)
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": o.Image, "Build": o.Image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": o.TLS, "Backends": o.Image == Image && !o.TLS && alone, "Alone": alone, "Members": members(s, o.Processes),
 	})
 	return b.Bytes(), err
+}
+
+// member is the container of a node or of a group of nodes. It has the name of the first.
+type member struct {
+	Name   string
+	Role   string   // command
+	Flags  []string // of the command, with the name
+	Nodes  string   // names and ranges of the nodes of a group, in order; "" of a node of its own
+	Memory int      // limit, MiB
+}
+
+// Memory of a container in MiB: a process with one node needs less than half of nodeMemory,
+// and each further node less than half of moreMemory.
+const (
+	nodeMemory = 128
+	moreMemory = 2
+)
+
+// members cuts the rack into a container per process.
+func members(s *topology.Scenario, processes int) (list []member) {
+	for _, nodes := range launch.Groups(s, processes) {
+		m := member{Name: nodes[0].Name, Memory: nodeMemory + moreMemory*(len(nodes)-1)}
+		if m.Role, m.Flags = launch.Role(nodes); len(nodes) > 1 {
+			var names []string
+			for _, n := range nodes {
+				names = append(names, n.Name)
+			}
+			m.Nodes = topology.JoinNames(names)
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // check returns an error unless every node can have a container of its name. Host names

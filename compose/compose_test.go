@@ -83,7 +83,7 @@ func pcn16to2(t *testing.T) *topology.Scenario {
 
 // compose.yaml equals the output of `rackfab compose`; `make generate` writes it.
 func TestCommittedFileIsGenerated(t *testing.T) {
-	want, err := File(pcn16to2(t), "", false)
+	want, err := File(pcn16to2(t), Options{Processes: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestCommittedFileIsGenerated(t *testing.T) {
 
 func TestContainersAreUnprivileged(t *testing.T) {
 	s := pcn16to2(t)
-	text, err := File(s, "", false)
+	text, err := File(s, Options{Processes: len(s.Nodes)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestContainersAreUnprivileged(t *testing.T) {
 func TestContainerMountsOnlyItsOwnKey(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		s := pcn16to2(t)
-		text, err := File(s, "", secure)
+		text, err := File(s, Options{TLS: secure, Processes: len(s.Nodes)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestContainerMountsOnlyItsOwnKey(t *testing.T) {
 // Only the controller and the collector are reachable from outside, from this machine
 // only, and no other container can reach the outside.
 func TestPublishedPorts(t *testing.T) {
-	text, err := File(pcn16to2(t), "", false)
+	text, err := File(pcn16to2(t), Options{Processes: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestPublishedPorts(t *testing.T) {
 // A named image is used as it is; the default image is built.
 func TestImage(t *testing.T) {
 	for image, built := range map[string]bool{"": true, "rackfab": true, "registry.example/rackfab:1": false} {
-		text, err := File(pair(t, "a", "b"), image, false)
+		text, err := File(pair(t, "a", "b"), Options{Image: image, Processes: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestImage(t *testing.T) {
 
 // YAML 1.1, which docker-compose reads, parses bare words such as on as booleans.
 func TestAmbiguousNamesAreQuoted(t *testing.T) {
-	text, err := File(pair(t, "on", "no"), "", false)
+	text, err := File(pair(t, "on", "no"), Options{Processes: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestInvalidContainerNames(t *testing.T) {
 		{"Controller", "b", "node Controller: the name of its container is taken by the controller"},
 		{"h0", "H0", "node H0: the name of its container is taken by node h0"},
 	} {
-		if _, err := File(pair(t, tt.a, tt.b), "", false); err == nil || err.Error() != tt.want {
+		if _, err := File(pair(t, tt.a, tt.b), Options{Processes: 3}); err == nil || err.Error() != tt.want {
 			t.Errorf("%s, %s: %v", tt.a, tt.b, err)
 		}
 	}
@@ -244,14 +244,15 @@ func isBackend(name string, _ service) bool { return slices.Contains(backends, n
 
 // Back ends start only on request, have resource limits and are reachable from this
 // machine only, and their configuration files lie beside the Compose file. A rack with
-// its own image or with TLS has no back ends.
+// its own image, with TLS or with workers has no back ends.
 func TestBackendsProfile(t *testing.T) {
 	for _, test := range []struct {
-		image  string
-		secure bool
-		want   int
-	}{{"", false, len(backends)}, {"", true, 0}, {"mine", false, 0}} {
-		text, err := File(pcn16to2(t), test.image, test.secure)
+		image     string
+		secure    bool
+		processes int
+		want      int
+	}{{"", false, 20, len(backends)}, {"", true, 20, 0}, {"mine", false, 20, 0}, {"", false, 3, 0}} {
+		text, err := File(pcn16to2(t), Options{Image: test.image, TLS: test.secure, Processes: test.processes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +288,7 @@ func TestBackendsProfile(t *testing.T) {
 // process serves its metrics on a network without other access.
 func checkTargets(t *testing.T) {
 	t.Helper()
-	text, err := File(pcn16to2(t), "", false)
+	text, err := File(pcn16to2(t), Options{Processes: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ const (
 // containers is a rack of containers, created as users create it.
 type containers struct {
 	project, image, base string
+	file                 string // the Compose file
 	env                  []string
 	v2                   bool // uses `docker compose`, not docker-compose 1.29
 }
@@ -58,7 +59,7 @@ func needContainers(t *testing.T) *containers {
 	if project == "" {
 		project = fmt.Sprintf("rackfab-e2e-%d", os.Getpid())
 	}
-	c := &containers{project: project, image: project, base: project + "-go"}
+	c := &containers{project: project, image: project, base: project + "-go", file: composeFile}
 	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_PORT=0", "RACKFAB_COLLECTOR_PORT=0", "RACKFAB_PAGE_PORT=0", "RACKFAB_CHECK=5s", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0", "COMPOSE_HTTP_TIMEOUT=600")
 	t.Cleanup(func() { c.clean(t) })
 	return c
@@ -103,7 +104,7 @@ func (c *containers) command(ctx context.Context, name string, args ...string) *
 
 // rack runs the Compose tool on the rack.
 func (c *containers) rack(ctx context.Context, args ...string) *exec.Cmd {
-	return c.composing(ctx, append([]string{"--project-name", c.project, "--file", composeFile}, args...)...)
+	return c.composing(ctx, append([]string{"--project-name", c.project, "--file", c.file}, args...)...)
 }
 
 // must runs a command to its end and returns its output.
@@ -263,7 +264,30 @@ func TestContainersMatchMemory(t *testing.T) {
 
 	c.down(t, "--volumes")
 	c.left(t, "container", "network", "volume")
+	c.workers(t, memory, flags)
 	c.repeat(t, memory, flags)
+}
+
+// workers starts the rack with two containers for its nodes, with TLS, from the same
+// image. The run is the same.
+func (c *containers) workers(t *testing.T, memory map[string]string, flags []string) {
+	t.Helper()
+	composed := c.file
+	defer func() { c.file = composed }()
+	c.file = filepath.Join(t.TempDir(), "compose.yaml")
+	must(t, c.command(t.Context(), program, "compose", "--processes", "2", "--image", c.image, "--tls", "--output", c.file))
+	begin := time.Now()
+	must(t, c.rack(t.Context(), "up", "--detach"))
+	certs := filepath.Join(t.TempDir(), "client")
+	must(t, c.command(t.Context(), "docker", "cp", must(t, c.rack(t.Context(), "ps", "--quiet", "bus"))+":/keys/client", certs))
+	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
+	rack := start(t, append(flags, "--controller", address, "--tls", certs)...).results(t)
+	t.Logf("2 workers: a run of two schemes ended %.1f s after up", time.Since(begin).Seconds())
+	if diff := cmp.Diff(memory, digests(rack)); diff != "" {
+		t.Errorf("digests differ (-memory +workers):\n%s", diff)
+	}
+	c.down(t, "--volumes")
+	c.left(t, "container", "network", "volume")
 }
 
 // repeat starts the same image with `docker compose`, if available. The run is the same,

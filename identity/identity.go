@@ -109,12 +109,19 @@ func MakeKeys(dir string) error {
 	return nil
 }
 
-// Users returns the bus users of a rack from the folders in dir: the controller and the
-// nodes. The error joins all invalid keys.
-func Users(dir, rack string) ([]bus.User, error) {
+// Users returns the bus users of a rack from the folders in dir: the controller, and the
+// processes of the nodes. workers lists the nodes of each process that runs several; the
+// key of the first one belongs to the process. The error joins all invalid keys.
+func Users(dir, rack string, workers ...[]string) ([]bus.User, error) {
 	names, err := onBus(dir)
 	if err != nil {
 		return nil, err
+	}
+	grouped := map[string][]string{}
+	for _, nodes := range workers {
+		if grouped[nodes[0]] = nodes; !slices.Contains(names, nodes[0]) {
+			names = append(names, nodes[0]) // so that the error names the missing key
+		}
 	}
 	var users []bus.User
 	var faults []error
@@ -124,8 +131,8 @@ func Users(dir, rack string) ([]bus.User, error) {
 			faults = append(faults, err)
 			continue
 		}
-		var nodes []string
-		if name != Controller {
+		nodes := grouped[name]
+		if nodes == nil && name != Controller {
 			nodes = []string{name}
 		}
 		user, err := bus.UserOf(rack, key, nodes...)

@@ -213,6 +213,15 @@ func TestUsers(t *testing.T) {
 	if strings.Join(subjects, " ") != strings.Join(want, " ") {
 		t.Errorf("users may publish on %v, want %v", subjects, want)
 	}
+	users, err = Users(dir, "r", []string{"s0", "h7"})
+	check(t, err)
+	own := users[len(users)-1]
+	if have := strings.Join(own.Publish[1:], " "); len(users) != 3 || have != bus.AnnouncementSubject("r", "s0")+" "+bus.AnnouncementSubject("r", "h7") {
+		t.Errorf("the last of %d users announces on %s", len(users), have)
+	}
+	if _, err = Users(dir, "r", []string{"h7", "s0"}); err == nil || !strings.Contains(err.Error(), "h7/nkey: no such file") {
+		t.Errorf("a worker without a key: %v", err)
+	}
 	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
 	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))
 	_, err = Users(dir, "r")

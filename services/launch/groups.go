@@ -17,8 +17,9 @@ func Groups(s *topology.Scenario, processes int) [][]topology.Node {
 	return list
 }
 
-// roleOf returns the command and the flags of the process of some nodes.
-func roleOf(nodes []topology.Node) (role string, flags []string) {
+// Role returns the command and the flags of the process of some nodes. The process has
+// the name of the first one.
+func Role(nodes []topology.Node) (role string, flags []string) {
 	flags = []string{"--name", nodes[0].Name}
 	if len(nodes) == 1 {
 		return string(nodes[0].Kind), flags

@@ -231,7 +231,7 @@ func (r *Rack) spawnAll() (err error) {
 	}
 	for _, nodes := range r.o.Groups {
 		name := nodes[0].Name
-		role, own := roleOf(nodes)
+		role, own := Role(nodes)
 		p, err := r.spawner.Start(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Secrets: r.secrets(name)})
 		if err != nil {
 			return err

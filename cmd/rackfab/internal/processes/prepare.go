@@ -8,18 +8,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/compose"
 	"github.com/rackfab/rackfab/identity"
 )
 
 func composeCommand() *cobra.Command {
-	image, output, secure := "", "", false
+	var o compose.Options
+	var processes client.Processes
+	output := ""
 	c := &cobra.Command{
 		Use:   "compose [SCENARIO|FILE]",
 		Short: "Write the Compose file of a rack, one container per process",
 		Long: "Write the Compose file of the scenario's rack, with one container each for the bus, the controller, the collector and\n" +
-			"every node. The default scenario is " + load.Default + ".",
+			"every node, or group of nodes with --processes. The default scenario is " + load.Default + ".",
 		Example: "rackfab compose pcn-16to2 --output compose.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -28,7 +31,10 @@ func composeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := compose.File(s, image, secure)
+			if o.Processes, err = processes.Of(s); err != nil {
+				return err
+			}
+			text, err := compose.File(s, o)
 			if err != nil {
 				return err
 			}
@@ -38,8 +44,9 @@ func composeCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; compose/Dockerfile builds the default image")
-	c.Flags().BoolVar(&secure, "tls", false, "use mutual TLS for gRPC and the bus, which creates the certificates")
+	c.Flags().StringVar(&o.Image, "image", compose.Image, "image of the containers; compose/Dockerfile builds the default image")
+	c.Flags().BoolVar(&o.TLS, "tls", false, "use mutual TLS for gRPC and the bus, which creates the certificates")
+	processes.AddFlag(c)
 	c.Flags().StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
@@ -103,6 +104,7 @@ func (p *process) rackFlags(c *cobra.Command, url, rack, listen, collector *stri
 type busFlags struct {
 	process
 	rack, keys   string
+	workers      []string
 	create, open bool
 }
 
@@ -125,7 +127,9 @@ func busCommand() *cobra.Command {
 	c.Flags().StringVar(&f.keys, "keys", "", "folder with the keys of the members that may connect: DIR/<member>/nkey")
 	c.Flags().BoolVar(&f.create, "make", false, "create the missing keys of the members that have folders, and with --tls their certificates")
 	c.Flags().BoolVar(&f.open, "open", false, "permit everything to everybody, without keys")
+	c.Flags().StringArrayVar(&f.workers, "worker", nil, "names and ranges of the nodes of a worker, which has the key of the first one, h0..h7,s0; once per worker")
 	c.MarkFlagsMutuallyExclusive("keys", "open")
+	c.MarkFlagsMutuallyExclusive("worker", "open")
 	c.MarkFlagsMutuallyExclusive("make", "open")
 	return c
 }
@@ -156,7 +160,15 @@ func (f *busFlags) users() ([]bus.User, error) {
 	case f.keys == "":
 		return nil, errors.New("--keys DIR or --open is required: DIR has the keys that may connect (`rackfab certs` creates them), --open admits everybody")
 	}
-	users, err := identity.Users(f.keys, f.rack)
+	var workers [][]string
+	for _, list := range f.workers {
+		nodes, err := topology.Names(list)
+		if err != nil {
+			return nil, fmt.Errorf("--worker: %w", err)
+		}
+		workers = append(workers, nodes)
+	}
+	users, err := identity.Users(f.keys, f.rack, workers...)
 	if err != nil {
 		return nil, fmt.Errorf("--keys: %w", err)
 	}
