@@ -5,9 +5,12 @@
 package export
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
+	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
@@ -41,19 +44,20 @@ type PFC struct {
 	Quanta uint16 // 0 means RESUME
 }
 
-// Replay repeats a run and returns its events. It returns an error unless the run has
-// the given digest; the digest of another version of rackfab may differ. Replay calls
-// keep now and then and stops if keep returns false; a nil keep always continues.
-func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, error) {
+// Replay repeats a run on a fixed number of cores, or on as many as make it faster if
+// fixed is 0, and returns its events, which do not depend on the cores. It returns an
+// error unless the run has the given digest; the digest of another version of rackfab may
+// differ. If ctx ends, Replay returns its error.
+func Replay(ctx context.Context, s *topology.Scenario, digest string, fixed int) (*Events, error) {
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
 	}
-	e := &Events{}
+	e, frames := &Events{}, make([][]PFC, len(s.Nodes)) // by node, because nodes run in parallel
 	for i := range s.Nodes {
 		l.Look(i, &node.Tap{Frame: func(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 			if way == node.In && f.Class() == frame.ClassPFC {
-				e.pfc(at, i, port, f)
+				frames[i] = appendPFC(frames[i], at, i, port, f)
 			}
 		}})
 	}
@@ -64,30 +68,30 @@ func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, err
 			}
 		}
 	}
-	for range l.Steps(200, l.Run) {
-		if keep != nil && !keep() {
-			return nil, nil
-		}
+	run, err := cores.Measure(ctx, l, cores.NewPool(runtime.GOMAXPROCS(0)), fixed, nil)
+	if err != nil {
+		return nil, err
 	}
+	e.PFC = slices.Concat(frames...)
 	e.sort()
-	run, err := l.Outcome()
-	if err == nil && run.Digest != digest {
+	if run.Digest != digest {
 		err = fmt.Errorf("%s under %s: digest %s in memory, but %s in its folder: another version of rackfab made the folder", s.Name, s.Scheme, run.Digest, digest)
 	}
 	return e, err
 }
 
-// pfc adds an event for each class of a PFC frame.
-func (e *Events) pfc(at unit.Time, index int, port fabric.Port, f *frame.Frame) {
+// appendPFC appends an event for each class of a PFC frame.
+func appendPFC(list []PFC, at unit.Time, index int, port fabric.Port, f *frame.Frame) []PFC {
 	var p frame.PFC
 	if p.Parse(f) != nil {
-		return
+		return list
 	}
 	for class, quanta := range p.Quanta {
 		if p.Enable>>class&1 != 0 {
-			e.PFC = append(e.PFC, PFC{at, index, port, fabric.Priority(class), quanta})
+			list = append(list, PFC{at, index, port, fabric.Priority(class), quanta})
 		}
 	}
+	return list
 }
 
 // FCT returns a table of the flows' completion times.

@@ -2,6 +2,8 @@ package export
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,7 +43,7 @@ func run(t *testing.T) (*topology.Scenario, *measure.Run, *Events) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Replay(s, r.Digest, nil)
+	e, err := Replay(t.Context(), s, r.Digest, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestFlowsOfAWorkloadAreNormalFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Replay(s, digestOf(t, s), nil)
+	e, err := Replay(t.Context(), s, digestOf(t, s), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,13 +205,29 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// Replay on several cores returns the same events.
+func TestCoresDoNotChangeTheEvents(t *testing.T) {
+	s, r, want := run(t)
+	if len(want.PFC) == 0 || len(want.Flows) == 0 {
+		t.Fatalf("%d PFC frames, %d flows", len(want.PFC), len(want.Flows))
+	}
+	for n := 2; n <= len(s.Nodes); n++ {
+		got, err := Replay(t.Context(), s, r.Digest, n)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%d cores: %v %s", n, err, diff)
+		}
+	}
+}
+
 // Replay rejects a run that does not repeat, and can be stopped.
 func TestReplayChecksTheDigest(t *testing.T) {
 	s, r, _ := run(t)
-	if _, err := Replay(s, "0123456789abcdef", nil); err == nil || !strings.Contains(err.Error(), "digest "+r.Digest+" in memory, but 0123456789abcdef") {
+	if _, err := Replay(t.Context(), s, "0123456789abcdef", 1); err == nil || !strings.Contains(err.Error(), "digest "+r.Digest+" in memory, but 0123456789abcdef") {
 		t.Errorf("%v", err)
 	}
-	if e, err := Replay(s, r.Digest, func() bool { return false }); e != nil || err != nil {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if e, err := Replay(stopped, s, r.Digest, 1); e != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v %v", e, err)
 	}
 }

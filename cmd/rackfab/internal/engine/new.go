@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/labexport"
@@ -51,12 +52,7 @@ func newMemoryEngine(ctx context.Context, f Flags) (Engine, error) {
 	return m, nil
 }
 
-// steps is the number of progress reports of a run in memory.
-const steps = 200
-
 func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), ear *Listener) (*measure.Run, error) {
-	runtime.LockOSThread() // so that the thread's CPU time is that of the run
-	defer runtime.UnlockOSThread()
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
@@ -69,23 +65,15 @@ func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(A
 	if ear != nil {
 		l.Hear(ear.Kinds, ear.Hear)
 	}
-	runner := cores.New(l, m.pool, m.cores)
-	defer runner.Close()
-	before := cores.ThreadSeconds()
-	for now := range l.Steps(steps, runner.Run) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	outcome, err := cores.Measure(ctx, l, m.pool, m.cores, func(now unit.Time) {
 		show(Advance{Time: now, FrameHops: l.FrameHops()})
-	}
-	outcome, err := l.Outcome()
-	if err == nil {
-		outcome.CPU = cores.ThreadSeconds() - before + runner.Others()
-		outcome.Cores, outcome.Groups = runner.Cores(), runner.Cores()
+	})
+	if err != nil {
+		return nil, err
 	}
 	exporter.Finish(s.Duration)
 	m.telemetry.Totals.Add(exporter.Counts())
-	return outcome, err
+	return outcome, nil
 }
 
 // export starts to export the run's telemetry to the collector. It returns nil if the

@@ -2,9 +2,11 @@ package inspect
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -42,9 +44,13 @@ func captureRun(c *cobra.Command, name string, f *captureFlags) error {
 	if err != nil {
 		return err
 	}
+	runtime.LockOSThread() // for cores.Runner
+	defer runtime.UnlockOSThread()
+	runner := cores.New(l, cores.NewPool(runtime.GOMAXPROCS(0)), 0)
+	defer runner.Close()
 	end := min(f.window.To, s.Duration)
 	for l.Now() < end && !out.full && c.Context().Err() == nil {
-		l.Run(min(end, l.Now()+captureStep))
+		runner.Run(min(end, l.Now()+captureStep))
 		var packets []tap.Packet
 		for _, r := range recorders {
 			packets = append(packets, r.Take()...)

@@ -42,6 +42,7 @@ func explainPauseCommand() *cobra.Command {
 		Use:   "pause --link 'X->Y' [SCENARIO|JOURNAL]",
 		Short: "Explain why X sent PAUSE to Y, or why not: first cause, why Y stayed paused, victims, occupancy, thresholds",
 		Long: "Run a scenario or a journal in memory, up to the end of the range, and explain why X sent PAUSE to Y, or why it did not.\n" +
+			"The run is on one core, because the explanation follows the events of all nodes in their order.\n" +
 			"Without an argument, explain the journal of the running rack.",
 		Example: "rackfab explain pause pcn-16to2 --scheme pfc --link 's1->s0' --from 300us --to 900us",
 		Args:    cobra.MaximumNArgs(1),

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -93,10 +92,7 @@ func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 // exportRun writes the files of one scheme.
 func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f exportFlags) error {
 	s := scenariofile.Under(base, run.Scheme)
-	events, err := export.Replay(s, run.Digest, func() bool { return c.Context().Err() == nil })
-	if err == nil && events == nil {
-		err = context.Cause(c.Context())
-	}
+	events, err := export.Replay(c.Context(), s, run.Digest, 0)
 	if err != nil {
 		return err
 	}
