@@ -89,12 +89,21 @@ func (s *Sweep) Run(ctx context.Context, lanes int, run Cell) error {
 		if err != nil {
 			return err
 		}
-		outcome.Series, outcome.Nodes = nil, nil // a cell stores figures only
-		return s.store.put(s.keys[cell], outcome)
+		return s.store.put(s.keys[cell], figuresOf(outcome))
 	})
 }
 
-// Outcome returns the result of a finished cell, without series and nodes.
+// figuresOf returns an outcome without series and nodes, and without what it cost, so that
+// the stored cell does not depend on where it ran.
+func figuresOf(outcome *measure.Run) *measure.Run {
+	figures := *outcome
+	figures.Series, figures.Nodes = nil, nil
+	figures.Wall, figures.CPU, figures.Cores, figures.Groups, figures.Processes = 0, 0, 0, 0, 0
+	figures.Envelopes, figures.EnvelopeFaults = 0, measure.EnvelopeFaults{}
+	return &figures
+}
+
+// Outcome returns the result of a finished cell, without series, nodes and cost.
 func (s *Sweep) Outcome(cell int) (*measure.Run, error) { return s.store.get(s.keys[cell]) }
 
 // Each calls do for 0 to n-1, up to lanes calls in parallel, until one returns an error

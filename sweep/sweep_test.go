@@ -95,6 +95,31 @@ func TestFinishedCellIsNotRunAgain(t *testing.T) {
 	}
 }
 
+// A stored cell does not depend on the engine that ran it.
+func TestStoredCellHasNoCosts(t *testing.T) {
+	g := grid(t, "switch.xoff=20KB")
+	var cells [2][]byte
+	for i := range cells {
+		store := Store{t.TempDir(), "v1"}
+		s := planned(t, g, store)
+		err := s.Run(t.Context(), 1, func(ctx context.Context, cell int, s *topology.Scenario) (*measure.Run, error) {
+			run, err := inMemory(ctx, cell, s)
+			run.Wall, run.CPU, run.Cores, run.Groups, run.Processes = float64(i), float64(i), i, i, i
+			run.Envelopes, run.EnvelopeFaults = int64(i), measure.EnvelopeFaults{Resent: int64(i)}
+			return run, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cells[i], err = os.ReadFile(store.path(s.keys[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(cells[0], cells[1]) {
+		t.Errorf("the cells differ:\n%s\n%s", cells[0], cells[1])
+	}
+}
+
 func TestChangedScenarioOrBuildRunsAgain(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,30KB")
