@@ -19,7 +19,7 @@ import (
 // seconds of wall and CPU time, and millions of frame-hops per second of each.
 func BenchmarkRacks(b *testing.B) {
 	racks := []*topology.Scenario{builtin(b, "pcn-16to2", "pcn", 80*unit.Millisecond)}
-	for _, name := range []string{"testdata/leaf-spine-1024.yaml", "../fabric/scenariofile/testdata/racks/fat-tree-1024.yaml"} {
+	for _, name := range []string{"testdata/star-128.yaml", "testdata/hadoop.yaml", "testdata/leaf-spine-1024.yaml", "../fabric/scenariofile/testdata/racks/fat-tree-1024.yaml"} {
 		text, err := os.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			b.Fatal(err)
@@ -30,6 +30,7 @@ func BenchmarkRacks(b *testing.B) {
 		}
 		racks = append(racks, s)
 	}
+	HugePages(512 << 20) // as in a run of these racks
 	all := runtime.GOMAXPROCS(0)
 	for _, s := range racks {
 		for _, n := range []int{1, all, 0} {

@@ -42,7 +42,7 @@ func (e narrowEngine) Lanes() int { return e.n }
 // inMemory returns an engine that runs in this process.
 func inMemory(t *testing.T) engine.Engine {
 	t.Helper()
-	e, err := engine.New(t.Context(), nil, engine.Flags{Bus: "memory"})
+	e, err := engine.New(t.Context(), &topology.Scenario{}, engine.Flags{Bus: "memory"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,12 +94,19 @@ func (m memoryEngine) Lanes() int { return m.lanes }
 
 func (m memoryEngine) Close() { m.end() }
 
+// The heap that a run in memory is expected to need, in bytes: of each node, and at most.
+const (
+	heapOfNode = 128 << 10
+	mostHuge   = 1 << 30
+)
+
 // New returns the engine that the flags select. s is the rack.
 func New(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
 	if f.Bus == "memory" {
 		if f.Processes != 0 {
 			return nil, errors.New("--processes: needs --bus nats")
 		}
+		cores.HugePages(min(f.Lanes()*len(s.Nodes)*heapOfNode, mostHuge))
 		return newMemoryEngine(ctx, f)
 	}
 	if f.Controller != "" {
