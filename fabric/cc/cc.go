@@ -29,7 +29,7 @@ const (
 	// CNP is a congestion notification packet: Marked and RecRate are set.
 	CNP SignalKind = iota + 1
 	// Ack acknowledges Bytes of payload and leaves InFlight unacknowledged. RTT
-	// is the sample, or 0 if there is none.
+	// is the sample, or 0 if there is none. Marked is set if the ACK echoes marks.
 	Ack
 	// CNM is a congestion notification message of IEEE 802.1Qau: Feedback is set.
 	CNM
@@ -46,7 +46,7 @@ const (
 // Signal is one input of an Algorithm. Kind determines which fields are set.
 type Signal struct {
 	Kind     SignalKind
-	Marked   bool       // CNP, Indication: the path is congested
+	Marked   bool       // CNP, Indication: the path is congested; Ack: its packets were marked
 	Feedback uint8      // CNM: quantised, 1 to 63
 	RecRate  unit.Rate  // CNP: receiving rate of the flow, in on-wire bytes
 	Bytes    unit.Bytes // Ack, Sent

@@ -16,6 +16,7 @@ type Params struct {
 	TIMELYRTTX TIMELYParams // TIMELY's settings under timely-rttx
 	PCN        PCNParams
 	CETH       CETHParams
+	DCTCP      DCTCPParams
 }
 
 // Default returns the published settings of every scheme.
@@ -23,6 +24,7 @@ func Default() Params {
 	return Params{
 		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
 		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
+		DCTCP: DefaultDCTCP(),
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	MarkNone  Marking = "none"  // no marking
 	MarkRED   Marking = "red"   // random early detection
 	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
+	MarkStep  Marking = "step"  // every frame above a queue length (DCTCP)
 	MarkQCN   Marking = "qcn"   // no marking; CNMs to the senders of sampled frames, IEEE 802.1Qau
 )
 
@@ -27,6 +28,7 @@ const (
 	NotifyNone   Notification = "none"   // nothing
 	NotifyCredit Notification = "credit" // grants of credit: the scheme runs over UET
 	NotifyCETH   Notification = "ceth"   // nothing: the ACKs carry the congestion notification
+	NotifyEcho   Notification = "echo"   // nothing: the ACKs echo whether packets were marked (RFC 8257 §3.2)
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
@@ -150,6 +152,11 @@ var Schemes = []Scheme{
 		Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit,
 		Settings: "cbrc", Static: notRoCE, validate: validateCredit,
 		complete: func(p *Params, _ func() unit.Time) { p.Credit.AIMD = true },
+	},
+	{
+		Name: "dctcp", Title: "rate by the share of marked packets (DCTCP, SIGCOMM'10, in the form of the HPCC simulator)", Marking: MarkStep, Notification: NotifyEcho,
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewDCTCP(p.DCTCP, path, initial) },
+		validate: func(p *Params) error { return p.DCTCP.Validate() },
 	},
 	// A new scheme is added here: comparisons list the schemes in this order.
 }

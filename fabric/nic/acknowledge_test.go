@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -124,5 +125,33 @@ func TestACKForAnUnsentPacketIsIgnored(t *testing.T) {
 				t.Fatalf("PSN %d, syndrome %#x: acknowledged up to %d, was %d", psn, syndrome, got, acked)
 			}
 		}
+	}
+}
+
+// RFC 8257 §3.2: under the echo of marks, each ACK covers packets of one mark, and reports it
+// to the sender in BECN.
+func TestACKsEchoMarks(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) {
+		c.AckEvery, c.Scheme, c.Notification = 4, "dctcp", cc.NotifyEcho
+		c.CC = cc.Default()
+	})
+	b.tap = func(from int, f *frame.Frame) bool {
+		if from == 0 && isData(f) && (f.PSN() == 5 || f.PSN() == 6) {
+			f.SetECN(frame.CE)
+		}
+		return true
+	}
+	b.run(unit.Millisecond)
+	acks := b.from(1, isACK)
+	if got, want := psns(acks), []uint32{3, 4, 5, 6, 7, 9}; !slices.Equal(got, want) {
+		t.Errorf("ACKs of %v, want %v", got, want)
+	}
+	for _, a := range acks {
+		if marked := a.PSN() == 5 || a.PSN() == 6; a.BECN() != marked {
+			t.Errorf("ACK of %d: BECN %v", a.PSN(), a.BECN())
+		}
+	}
+	if cuts := b.noted(0, fabric.RateChanged); len(cuts) == 0 || cuts[0].Rate() != b.nics[0].cfg.Rate/2 {
+		t.Errorf("rates %+v, want half of the line after the first echo", cuts)
 	}
 }

@@ -209,7 +209,8 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	k := switching.ClassConfig{
 		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift,
 		Marking: cmp.Or(set.Marking[class], cc.MarkNone), Rewrite: cmp.Or(set.Rewrite[class], cc.RewriteNone),
-		RED: switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
+		RED:  switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
+		Step: switching.StepConfig{K: set.Step, Per: set.StepPer},
 		QCN: switching.QCNConfig{
 			SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
 			AtDeparture: set.QCN.Sampling == "departure",

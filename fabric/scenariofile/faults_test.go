@@ -72,7 +72,7 @@ func TestErrorsNamePlaceKeyAndAllowedValues(t *testing.T) {
 		{"buffer: 12MB", "lossless: [8]", `"8" is not an integer from 0 to 7`},
 		{"buffer: 12MB", "lossless: [3, 3]", `class 3 is listed twice`},
 		{"buffer: 12MB", "arbitration: lottery", `12: switches.s0..s1.arbitration: "lottery" is unknown, want one of fifo, ingress`},
-		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: class 3: "blue" is unknown, want one of none, red, npecn, qcn`},
+		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: class 3: "blue" is unknown, want one of none, red, npecn, step, qcn`},
 		{"buffer: 12MB", "marking: {9: red}", `"9" is not an integer from 0 to 7`},
 		{"buffer: 12MB", "weights: [1, 1]", `want a list of 8 weights from 0 to 1000`},
 		// converters

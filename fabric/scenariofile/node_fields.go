@@ -57,7 +57,7 @@ var switchFields = slices.Concat(queueFields, classSections(), converterFields)
 // laws are the marking laws, and rewrites the rewrites of marks, that a class may be
 // given.
 var (
-	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkQCN}
+	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkStep, cc.MarkQCN}
 	rewrites = []cc.Rewrite{cc.RewriteNone, cc.RewriteRTTX}
 )
 
@@ -78,6 +78,8 @@ var queueFields = []field[topology.SwitchSettings]{
 	live(fabric.KeyKmin, of("kmin", "RED: queue length from which frames are marked", sizes.from(0, largest), func(s *topology.SwitchSettings) *unit.Bytes { return &s.Kmin })),
 	live(fabric.KeyKmax, of("kmax", "RED: queue length above which every frame is marked", sizes.from(0, largest), func(s *topology.SwitchSettings) *unit.Bytes { return &s.Kmax })),
 	live(fabric.KeyPmax, of("pmax", "RED: marking probability at kmax", number(unitInterval), func(s *topology.SwitchSettings) *float64 { return &s.Pmax })),
+	of("step", "marking law step: queue length above which every frame is marked", sizes.from(0, largest), func(s *topology.SwitchSettings) *unit.Bytes { return &s.Step }),
+	of("step_per", "marking law step: port rate for which step is given; it scales with the port, 0 for no scaling", rates.from(0, fastest), func(s *topology.SwitchSettings) *unit.Rate { return &s.StepPer }),
 	of("qcn_set_point", "QCN: target queue length of the congestion point", sizes.from(1, largest), func(s *topology.SwitchSettings) *unit.Bytes { return &s.QCN.SetPoint }),
 	of("qcn_weight", "QCN: weight of the queue's growth relative to its length", integer[int](0, 1024), func(s *topology.SwitchSettings) *int { return &s.QCN.Weight }),
 	cite("public implementations of the standard: arrival; departure: PCN §3.2 (ADR 007)",

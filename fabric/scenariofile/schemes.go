@@ -28,6 +28,7 @@ var schemeSections = []schemeSection{
 	{"timely-ecn", "TIMELY whose rate CNPs reduce as well: the settings of timely and dcqcn, and these", lift(timelyECNFields, func(p *cc.Params) *cc.TIMELYECNParams { return &p.TIMELYECN })},
 	{"timely-rttx", "TIMELY under switches that turn ECN into RTT", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELYRTTX })},
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
+	{"dctcp", "rate by the share of marked packets", lift(dctcpFields, func(p *cc.Params) *cc.DCTCPParams { return &p.DCTCP })},
 }
 
 // schemesFields are the sections of the schemes.

@@ -87,6 +87,7 @@ type ClassConfig struct {
 
 	Marking cc.Marking // empty is cc.MarkNone
 	RED     REDConfig
+	Step    StepConfig
 	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
 }

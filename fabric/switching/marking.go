@@ -16,11 +16,12 @@ const (
 	lawNone law = iota
 	lawRED
 	lawNPECN
+	lawStep
 	lawQCN          // marks nothing: see judge
 	lawQCNDeparture // as lawQCN, with QCNConfig.AtDeparture
 )
 
-var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkQCN: lawQCN}
+var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkStep: lawStep, cc.MarkQCN: lawQCN}
 
 // marker decides whether a frame is marked congestion experienced. It decides at the
 // start of the transmission, or for the converter on arrival.
@@ -55,6 +56,8 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 		return m.classes[class].RED.mark(p.queues[class].bytes, &m.random)
 	case lawNPECN:
 		return p.npecn[class].depart(late)
+	case lawStep:
+		return p.queues[class].bytes > p.step[class]
 	default:
 		return false
 	}
@@ -71,6 +74,8 @@ func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Byte
 		return m.classes[class].RED.mark(found, &m.random)
 	case lawNPECN:
 		return found > 0 && p.pauses.set&(1<<class) == 0
+	case lawStep:
+		return found > p.step[class]
 	default:
 		return false
 	}

@@ -22,6 +22,7 @@ type port struct {
 	xoff    xoff
 	npecn   [fabric.Priorities]npecn
 	qcn     [fabric.Priorities]qcn
+	step    [fabric.Priorities]unit.Bytes // thresholds of the step law
 	stats   [fabric.Priorities]ClassStats
 	sampled counted // state at the last sample
 }
@@ -38,6 +39,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 	for class := range p.queues {
 		p.queues[class] = newQueue(cfg.Arbitration, len(cfg.Ports))
 		p.qcn[class].left = cfg.Classes[class].QCN.SampleBase
+		p.step[class] = cfg.Classes[class].Step.at(p.Rate)
 	}
 	return p
 }

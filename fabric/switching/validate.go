@@ -84,8 +84,8 @@ func (c *ClassConfig) validate(i int) error {
 	case !slices.Contains(rewrites, c.Rewrite):
 		return fmt.Errorf("class %d: unknown rewriting %q, want one of %q", i, c.Rewrite, rewrites)
 	case !known:
-		return fmt.Errorf("class %d: unknown marking law %q, want %q, %q, %q or %q",
-			i, c.Marking, cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkQCN)
+		return fmt.Errorf("class %d: unknown marking law %q, want %q, %q, %q, %q or %q",
+			i, c.Marking, cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkStep, cc.MarkQCN)
 	}
 	return c.validateLaw(i)
 }
@@ -95,6 +95,8 @@ func (c *ClassConfig) validateLaw(i int) error {
 	switch law := laws[c.Marking]; {
 	case law == lawRED && !(0 <= r.Kmin && r.Kmin <= r.Kmax && 0 <= r.Pmax && r.Pmax <= 1):
 		return fmt.Errorf("class %d: RED %+v, want 0 <= Kmin <= Kmax and 0 <= Pmax <= 1", i, *r)
+	case law == lawStep && (c.Step.K < 0 || c.Step.Per < 0):
+		return fmt.Errorf("class %d: step %+v, want 0 or more", i, c.Step)
 	case law == lawQCN && !(q.SetPoint > 0 && q.Weight >= 0 && q.SampleBase > 0 && 0 <= q.Jitter && q.Jitter < 1):
 		return fmt.Errorf("class %d: QCN %+v, want SetPoint and SampleBase more than 0, Weight 0 or more, 0 <= Jitter < 1", i, *q)
 	}

@@ -85,6 +85,8 @@ func DefaultSwitch() SwitchSettings {
 		Kmin: 5 * unit.Kilobyte,
 		Kmax: 200 * unit.Kilobyte,
 		Pmax: 0.01,
+		// HPCC simulator, run.py dctcp: 30·bw/10 KB at a port of bw Gbit/s.
+		Step: 30 * unit.Kilobyte, StepPer: 10 * unit.GigabitPerSec,
 		QCN: QCNSettings{
 			SetPoint:   26 * unit.Kilobyte,  // IEEE8021-CN-MIB, cnCpQueueSizeSetPoint
 			Weight:     2,                   // same, cnCpFeedbackWeight: 2^1

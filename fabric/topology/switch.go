@@ -30,6 +30,8 @@ type SwitchSettings struct {
 	RTTX       rttx.Params // PMax is Pmax
 	Kmin, Kmax unit.Bytes  // RED
 	Pmax       float64     // RED
+	Step       unit.Bytes  // marking law step: threshold
+	StepPer    unit.Rate   // port rate for which Step is given; 0 for every rate
 	Weights    [fabric.Priorities]int
 	QCN        QCNSettings
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".

@@ -15,6 +15,8 @@ func New(mode cc.Notification, p *cc.Params, port *Port) Point {
 		return newDCQCN(p, port)
 	case cc.NotifyCETH:
 		return newCETH(&p.CETH)
+	case cc.NotifyEcho:
+		return &echo{}
 	case cc.NotifyNone, cc.NotifyCredit:
 	}
 	return none{}

@@ -183,7 +183,7 @@ func (b *byRequest) answered(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		b.r.Discard(now, f, out)
 		return
 	}
-	b.r.progress(now, r.psn, 0, out)
+	b.r.progress(now, r.psn, feedback{}, out)
 	b.overtaken(now, r, out)
 	switch {
 	case b.table.Len() == 0: // the connection has failed

@@ -43,15 +43,15 @@ func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		if out.Wants(f.Trace) {
 			out.Note(fabric.Note{Event: fabric.NewAcked(f.PSN(), f.BECN()), At: now, Flow: r.ID, Priority: r.ClassOf(f), Trace: f.Trace})
 		}
-		rtt := r.RTTOf(now, f, out)
+		got := r.feedback(now, f, out)
 		if !r.done {
-			r.progress(now, nearest(r.recovery.oldest(), f.PSN())+1, rtt, out)
+			r.progress(now, nearest(r.recovery.oldest(), f.PSN())+1, got, out)
 		}
 	case frame.SyndromeNAKSequence:
 		r.PacketSeqErr++
-		rtt := r.RTTOf(now, f, out)
+		got := r.feedback(now, f, out)
 		if !r.done {
-			r.missing(now, nearest(r.recovery.oldest(), f.PSN()), rtt, out)
+			r.missing(now, nearest(r.recovery.oldest(), f.PSN()), got, out)
 		}
 	case frame.SyndromeNAKInvalid, frame.SyndromeNAKAccess:
 		r.PacketSeqErr++
@@ -64,23 +64,34 @@ func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
+// feedback is what an ACK or NAK reports about the path.
+type feedback struct {
+	rtt    unit.Time // the sample, 0 if there is none
+	marked bool      // the acknowledged packets were marked
+}
+
+// feedback returns the feedback in an ACK or NAK.
+func (r *Requester) feedback(now unit.Time, f *frame.Frame, out *fabric.Out) feedback {
+	return feedback{r.RTTOf(now, f, out), f.BECN()}
+}
+
 // progress handles a cumulative ACK of the packets below upTo.
-func (r *Requester) progress(now unit.Time, upTo int64, rtt unit.Time, out *fabric.Out) {
+func (r *Requester) progress(now unit.Time, upTo int64, got feedback, out *fabric.Out) {
 	bytes := r.recovery.acknowledged(now, upTo, out)
 	if bytes == 0 {
 		return
 	}
 	r.AckedBytes += bytes
 	r.Fly(-min(bytes, r.inFlight))
-	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: rtt}, out)
+	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: got.rtt, Marked: got.marked}, out)
 	if r.queue.Len() == 0 {
 		r.consumer.drained(now, out)
 	}
 }
 
 // missing handles a NAK: the packets before the missing one have arrived.
-func (r *Requester) missing(now unit.Time, number int64, rtt unit.Time, out *fabric.Out) {
-	r.progress(now, number, rtt, out)
+func (r *Requester) missing(now unit.Time, number int64, got feedback, out *fabric.Out) {
+	r.progress(now, number, got, out)
 	if r.done {
 		return
 	}

@@ -28,12 +28,12 @@ func (r *Requester) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		}
 		r.granted(now, credit.UETCounter, f.AckCredit(), out)
 		if !r.done {
-			r.progress(now, r.nearestUET(f.UETPSN())+1, 0, out)
+			r.progress(now, r.nearestUET(f.UETPSN())+1, feedback{}, out)
 		}
 	case frame.UETNack:
 		r.PacketSeqErr++
 		if !r.done {
-			r.missing(now, r.nearestUET(f.Missing()), 0, out)
+			r.missing(now, r.nearestUET(f.Missing()), feedback{}, out)
 		}
 	default:
 		r.granted(now, credit.ControlCounter, f.ControlCredit(), out)

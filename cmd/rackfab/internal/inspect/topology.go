@@ -136,6 +136,10 @@ func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabr
 		law = "-"
 	case cc.MarkRED:
 		law = fmt.Sprintf("red %s..%s, %v", p.Kmin, p.Kmax, p.Pmax)
+	case cc.MarkStep:
+		if law = "step " + set.Step.String(); set.StepPer > 0 {
+			law += " per " + set.StepPer.String()
+		}
 	default:
 	}
 	return []string{kind, p.Reserve.String(), threshold, headroom, law}
