@@ -18,6 +18,11 @@ const (
 	reconnectWait = 50 * time.Millisecond
 	flushTimeout  = 10 * time.Second
 	writeBuffer   = 256 << 10 // bytes collected before a write
+
+	// A server whose machine or network is down is lost after maxPings intervals, in
+	// less time than the run permits a peer to be silent.
+	pingInterval = 3 * time.Second
+	maxPings     = 2
 )
 
 // natsConn is a connection to a NATS server.
@@ -86,12 +91,13 @@ func (a Access) options() ([]nats.Option, error) {
 	return list, nil
 }
 
-// DialAs connects to the NATS server at url. name identifies the connection at the
-// server. The Conn reconnects until it is closed. Meanwhile Publish fails instead of
-// queueing, because Sync sends again. The error is ErrRefused if the server refuses
+// DialAs connects to the NATS server at urls, or, of several servers of a cluster
+// separated by commas, to the first that answers. name identifies the connection at the
+// server. The Conn reconnects until it is closed, to any of the servers, and to those that
+// they know of. Meanwhile Publish fails instead of queueing, because Sync sends again. The error is ErrRefused if the server refuses
 // the connection. No error contains a login.
-func DialAs(url, name string, a Access) (Conn, error) {
-	url, login := SplitLogin(url)
+func DialAs(urls, name string, a Access) (Conn, error) {
+	url, login := SplitLogin(urls)
 	if login != (Login{}) {
 		a.Login = login
 	}
@@ -104,6 +110,9 @@ func DialAs(url, name string, a Access) (Conn, error) {
 		nats.Name(name),
 		nats.Timeout(dialTimeout),
 		nats.SetCustomDialer(dialer{}),
+		nats.DontRandomize(),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait/2, reconnectWait/2),

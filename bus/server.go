@@ -33,6 +33,32 @@ type Guard struct {
 // no signal handlers, logs nothing and stores nothing. A guard that nobody could pass is
 // an error.
 func StartServer(addr string, g Guard) (*Server, error) {
+	return StartInCluster(addr, g, Cluster{})
+}
+
+// StartInCluster is StartServer for a server of a cluster.
+func StartInCluster(addr string, g Guard, c Cluster) (*Server, error) {
+	o, err := serverOptions(addr, g)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.join(o); err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("bus server: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		s.Shutdown()
+		return nil, fmt.Errorf("bus server at %q does not listen", addr)
+	}
+	return &Server{s, s.Addr().String()}, nil
+}
+
+// serverOptions returns the options of a server of its own.
+func serverOptions(addr string, g Guard) (*server.Options, error) {
 	if len(g.Users) == 0 && g.TLS == nil && !g.Open {
 		return nil, errors.New("bus: guard has neither users nor TLS and is not open, so no client could connect")
 	}
@@ -40,8 +66,7 @@ func StartServer(addr string, g Guard) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus address %q: %w", addr, err)
 	}
-	s, err := server.NewServer(&server.Options{
-		ServerName:    "rackfab",
+	return &server.Options{
 		Host:          host,
 		Port:          port,
 		NoLog:         true,
@@ -55,16 +80,7 @@ func StartServer(addr string, g Guard) (*Server, error) {
 		TLSConfig:     g.TLS,
 		TLSTimeout:    startTimeout.Seconds(),
 		AuthTimeout:   2 * startTimeout.Seconds(), // all members of a rack connect at once
-	})
-	if err != nil {
-		return nil, fmt.Errorf("bus server: %w", err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(startTimeout) {
-		s.Shutdown()
-		return nil, fmt.Errorf("bus server at %q does not listen", addr)
-	}
-	return &Server{s, s.Addr().String()}, nil
+	}, nil
 }
 
 func splitAddr(addr string) (host string, port int, err error) {
@@ -91,11 +107,15 @@ func (s *Server) Addr() string { return s.addr }
 // URL returns the URL for DialAs, "nats://127.0.0.1:4222".
 func (s *Server) URL() string { return "nats://" + s.Addr() }
 
-// ServerCounts holds the traffic counters of a server.
+// ServerCounts holds the traffic counters of a server: of its clients and of the other
+// servers of its cluster together, and of the latter alone.
 type ServerCounts struct {
 	Connections                      int
 	InMessages, OutMessages          int64
 	InBytes, OutBytes, SlowConsumers int64
+
+	Servers                     int   // that it is connected to
+	InFromServers, OutToServers int64 // messages
 }
 
 // Counts returns the traffic of the server so far.
@@ -104,7 +124,10 @@ func (s *Server) Counts() (ServerCounts, error) {
 	if err != nil {
 		return ServerCounts{}, fmt.Errorf("bus server: %w", err)
 	}
-	return ServerCounts{v.Connections, v.InMsgs, v.OutMsgs, v.InBytes, v.OutBytes, v.SlowConsumers}, nil
+	return ServerCounts{
+		v.Connections, v.InMsgs, v.OutMsgs, v.InBytes, v.OutBytes, v.SlowConsumers,
+		v.Remotes, v.InMsgs - v.InClientMsgs, v.OutMsgs - v.OutClientMsgs,
+	}, nil
 }
 
 // Shutdown stops the server and waits until its port is free.
