@@ -130,6 +130,24 @@ func (t *TLS) Client(name string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.cert}, RootCAs: t.roots, ServerName: name}
 }
 
+// Mutual returns the configuration of both ends of a connection between processes that
+// are the same member, such as the servers of the bus, and accept no other. The server's
+// certificate must match the host that is dialed.
+func (t *TLS) Mutual(member string) *tls.Config {
+	if t == nil {
+		return nil
+	}
+	c := t.Server()
+	c.RootCAs = t.roots
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		if name := s.PeerCertificates[0].Subject.CommonName; name != member {
+			return fmt.Errorf("certificate of %s, want %s", name, member)
+		}
+		return nil
+	}
+	return c
+}
+
 // MayCommand reports whether the owner of a certificate may control a rack: only clients
 // and the controller may.
 func MayCommand(cert *x509.Certificate) bool {

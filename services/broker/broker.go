@@ -21,6 +21,8 @@ type Options struct {
 	Users   []bus.User    // users that may connect
 	Open    bool          // without Users, anybody may connect, with TLS every member
 	TLS     *identity.TLS // of the bus; nil for plain TCP
+	Cluster string        // address for other servers of a cluster, "host:port"; "" for none
+	Routes  []string      // addresses of other servers for this one
 	Metrics string        // address of the Prometheus endpoint, "host:port"; "" disables it
 	Ready   io.Writer     // receives one line of JSON once the bus serves; may be nil
 }
@@ -36,7 +38,8 @@ func Main(ctx context.Context, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/share))
 	}
-	server, err := bus.StartServer(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server(), Open: o.Open})
+	guard := bus.Guard{Users: o.Users, TLS: o.TLS.Server(), Open: o.Open}
+	server, err := bus.StartInCluster(o.Listen, guard, bus.Cluster{Listen: o.Cluster, Routes: o.Routes, TLS: o.TLS.Mutual(identity.Bus)})
 	if err != nil {
 		return err
 	}
@@ -64,5 +67,8 @@ func carried(server *bus.Server) health.Source {
 		put(health.BusBytes, float64(c.InBytes), "in")
 		put(health.BusBytes, float64(c.OutBytes), "out")
 		put(health.BusSlowConsumers, float64(c.SlowConsumers))
+		put(health.BusServers, float64(c.Servers))
+		put(health.BusServerMessages, float64(c.InFromServers), "in")
+		put(health.BusServerMessages, float64(c.OutToServers), "out")
 	}
 }

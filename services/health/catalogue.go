@@ -45,6 +45,8 @@ var (
 	BusMessages             = define("rackfab_bus_messages_total", "bus", "Messages received and sent by the bus.", "direction")
 	BusBytes                = define("rackfab_bus_bytes_total", "bus", "Bytes of messages received and sent by the bus.", "direction")
 	BusSlowConsumers        = define("rackfab_bus_slow_consumers_total", "bus", "Connections closed by the bus because the client was too slow.")
+	BusServers              = define("rackfab_bus_servers", "bus", "Other servers of the cluster that the bus is connected to.")
+	BusServerMessages       = define("rackfab_bus_server_messages_total", "bus", "Messages among the above that other servers of the cluster sent or received.", "direction")
 	CollectorReceived       = define("rackfab_collector_received_total", "collector", "Spans or points received since the store was created.", "signal")
 	CollectorStored         = define("rackfab_collector_stored_total", "collector", "Spans or points stored since the store was created.", "signal")
 	CollectorRejected       = define("rackfab_collector_rejected_total", "collector", "Spans or points rejected individually since the store was created.", "signal")

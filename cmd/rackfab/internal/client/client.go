@@ -158,7 +158,7 @@ type NATS struct{ URL, KeyFile string }
 
 // AddFlags adds the flags.
 func (n *NATS) AddFlags(c *cobra.Command) {
-	c.Flags().StringVar(&n.URL, "nats-url", "", "an external NATS server instead of the embedded one")
+	c.Flags().StringVar(&n.URL, "nats-url", "", "an external NATS server instead of the embedded one, or several of a cluster, separated by commas: the first that answers")
 	c.Flags().StringVar(&n.KeyFile, "nats-nkey", "", "file with the seed of an nkey of a user of the external NATS server")
 }
 

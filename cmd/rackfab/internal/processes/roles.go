@@ -94,7 +94,7 @@ func rackFlag(c *cobra.Command, name *string) {
 func (p *process) rackFlags(c *cobra.Command, url, rack, listen, collector *string) {
 	listenFlag(c, listen)
 	rackFlag(c, rack)
-	c.Flags().StringVar(url, "bus", "", "URL of the bus, nats://127.0.0.1:4222")
+	c.Flags().StringVar(url, "bus", "", "URL of the bus, nats://127.0.0.1:4222, or of several of its servers, separated by commas: the first that answers")
 	c.Flags().StringVar(collector, "collector", "", "HOST:PORT of the collector, or of any OTLP receiver over gRPC (default: none)")
 	c.Flags().StringVar(&p.nkey, "nkey", "", "file with the seed of the process's nkey on the bus")
 	_ = c.MarkFlagRequired("bus") // it exists
@@ -106,6 +106,8 @@ type busFlags struct {
 	rack, keys   string
 	workers      []string
 	create, open bool
+	cluster      string
+	routes       []string
 }
 
 func busCommand() *cobra.Command {
@@ -113,13 +115,21 @@ func busCommand() *cobra.Command {
 	var listen string
 	c := f.command(&cobra.Command{
 		Use: "bus", Short: "Run the bus of a rack, an embedded NATS server",
-		Example: "rackfab bus --listen 192.0.2.1:4222 --keys certs --tls certs",
+		Long: "Run the bus of a rack, an embedded NATS server. With --cluster it is one of several servers, on one machine each: processes\n" +
+			"connect to any of them, and to another one if it ends. Messages between processes at one server stay there.",
+		Example: "rackfab bus --listen 192.0.2.1:4222 --keys certs --tls certs\n" +
+			"rackfab bus --listen 192.0.2.2:4222 --keys certs --tls certs --cluster 192.0.2.2:6222 --routes 192.0.2.1:6222,192.0.2.3:6222",
 	}, func(ctx context.Context, ready io.Writer) error {
+		if f.cluster != "" && f.tls == "" && !f.open {
+			return errors.New("--cluster requires --tls DIR or --open: without TLS, anybody who reaches its port can publish everything")
+		}
 		users, err := f.users()
 		if err != nil {
 			return err
 		}
-		return broker.Main(ctx, broker.Options{Listen: listen, Users: users, Open: f.open, TLS: f.who, Metrics: f.metrics, Ready: ready})
+		return broker.Main(ctx, broker.Options{
+			Listen: listen, Users: users, Open: f.open, TLS: f.who, Cluster: f.cluster, Routes: f.routes, Metrics: f.metrics, Ready: ready,
+		})
 	})
 	f.prepare = f.createMissing
 	listenFlag(c, &listen)
@@ -128,6 +138,8 @@ func busCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.create, "make", false, "create the missing keys of the members that have folders, and with --tls their certificates")
 	c.Flags().BoolVar(&f.open, "open", false, "permit everything to everybody, without keys")
 	c.Flags().StringArrayVar(&f.workers, "worker", nil, "names and ranges of the nodes of a worker, which has the key of the first one, h0..h7,s0; once per worker")
+	c.Flags().StringVar(&f.cluster, "cluster", "", "HOST:PORT for the other servers of the bus (default: none)")
+	c.Flags().StringSliceVar(&f.routes, "routes", nil, "HOST:PORT of --cluster of other servers; one that runs is enough")
 	c.MarkFlagsMutuallyExclusive("keys", "open")
 	c.MarkFlagsMutuallyExclusive("worker", "open")
 	c.MarkFlagsMutuallyExclusive("make", "open")
