@@ -41,7 +41,12 @@ func withProgram(run func() int) int {
 // without error.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.Command(program, args...)
+	return serveAs(t, exec.Command(program, args...))
+}
+
+// serveAs is serve for any command.
+func serveAs(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -52,12 +57,12 @@ func serve(t *testing.T, args ...string) string {
 	t.Cleanup(func() {
 		_ = c.Process.Signal(os.Interrupt) // Wait reports the error
 		if err := c.Wait(); err != nil {
-			t.Errorf("rackfab %s ended with %v", args[0], err)
+			t.Errorf("%v ended with %v", c.Args, err)
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("rackfab %v prints %q: %v", args, line, err)
+		t.Fatalf("%v prints %q: %v", c.Args, line, err)
 	}
 	return line
 }
@@ -74,9 +79,14 @@ type run struct {
 // start starts `rackfab run` with the given flags.
 func start(t testing.TB, flags ...string) *run {
 	t.Helper()
-	r := &run{dir: t.TempDir()}
-	args := append([]string{"run", "--json", "--out", filepath.Join(r.dir, "out")}, flags...)
-	r.Cmd = exec.Command(program, args...)
+	return startAs(t, exec.Command(program, append([]string{"run"}, flags...)...))
+}
+
+// startAs starts a command line of `rackfab run`, in which it chooses the output.
+func startAs(t testing.TB, c *exec.Cmd) *run {
+	t.Helper()
+	r := &run{Cmd: c, dir: t.TempDir()}
+	r.Args = append(r.Args, "--json", "--out", filepath.Join(r.dir, "out"))
 	r.Stdout = &r.output
 	log, err := r.StderrPipe()
 	if err != nil {
