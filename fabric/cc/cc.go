@@ -41,6 +41,10 @@ const (
 	Indication
 	// Probe reports the response to an RTT probe: RTT is the sample, InFlight is as in Ack.
 	Probe
+	// Lost reports that a NAK made the flow send packets again.
+	Lost
+	// TimedOut reports that the retransmission timer fired.
+	TimedOut
 )
 
 // Signal is one input of an Algorithm. Kind determines which fields are set.

@@ -17,6 +17,7 @@ type Params struct {
 	PCN        PCNParams
 	CETH       CETHParams
 	DCTCP      DCTCPParams
+	Swift      SwiftParams
 }
 
 // Default returns the published settings of every scheme.
@@ -24,7 +25,7 @@ func Default() Params {
 	return Params{
 		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
 		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
-		DCTCP: DefaultDCTCP(),
+		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(),
 	}
 }
 

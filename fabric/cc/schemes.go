@@ -158,6 +158,11 @@ var Schemes = []Scheme{
 		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewDCTCP(p.DCTCP, path, initial) },
 		validate: func(p *Params) error { return p.DCTCP.Validate() },
 	},
+	{
+		Name: "swift", Title: "delay target with hop and flow scaling (Swift, SIGCOMM'20, in the form of htsim)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true,
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewSwift(p.Swift, path, initial) },
+		validate: func(p *Params) error { return p.Swift.Validate() },
+	},
 	// A new scheme is added here: comparisons list the schemes in this order.
 }
 

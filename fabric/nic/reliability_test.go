@@ -240,3 +240,34 @@ func TestReactionPointTimers(t *testing.T) {
 		t.Errorf("completed %+v, the rate moved at %v", done, at)
 	}
 }
+
+// losses records the losses that a reaction point is signalled.
+type losses struct {
+	cc.Algorithm
+	kinds []cc.SignalKind
+}
+
+func (l *losses) Handle(now unit.Time, s cc.Signal) {
+	if s.Kind == cc.Lost || s.Kind == cc.TimedOut {
+		l.kinds = append(l.kinds, s.Kind)
+	}
+	l.Algorithm.Handle(now, s)
+}
+
+// A NAK is one loss to the reaction point, however often it is repeated; so is a timeout.
+func TestLossesReachTheReactionPoint(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.Timeout = 100 * us })
+	dropped := map[uint32]bool{}
+	b.tap = func(from int, f *frame.Frame) bool {
+		lost := from == 0 && (f.PSN() == 3 || f.PSN() == 9) && !dropped[f.PSN()] // the last one causes no NAK
+		dropped[f.PSN()] = dropped[f.PSN()] || lost
+		return !lost
+	}
+	got := &losses{Algorithm: cc.NewFixed(gbps)}
+	f, _ := b.nics[0].qps.Flow(0)
+	f.SetReaction(got)
+	b.run(unit.Millisecond)
+	if want := []cc.SignalKind{cc.Lost, cc.TimedOut}; !slices.Equal(got.kinds, want) || len(b.noted(0, fabric.Completed)) != 1 {
+		t.Errorf("losses %v, want %v", got.kinds, want)
+	}
+}

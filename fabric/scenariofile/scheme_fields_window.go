@@ -8,7 +8,13 @@ import (
 // The fields of the schemes with a window. Each cites the source of its default. hpccsim is
 // the HPCC simulator.
 
-const hpccsim = "HPCC simulator, "
+const (
+	hpccsim = "HPCC simulator, "
+	htsim   = "uet-htsim, swift.cpp, which calls it a guess: "
+)
+
+// packets is the range of a number of packets.
+var packets = interval{lo: 0, hi: 1 << 20, openLo: true}
 
 var dctcpFields = []field[cc.DCTCPParams]{
 	cite(hpccsim+"run.py dctcp: 0.0625; RFC 8257 §4.3", of("g", "weight of an RTT's share of marks in alpha", number(positiveFraction), func(p *cc.DCTCPParams) *float64 { return &p.G })),
@@ -16,4 +22,20 @@ var dctcpFields = []field[cc.DCTCPParams]{
 	cite(hpccsim+"run.py: 1 MTU per RTT, 615 Mbit/s at 13 us", of("ai_rate", "step of an increase, 0 for one packet per base RTT", rates.from(0, fastest), func(p *cc.DCTCPParams) *unit.Rate { return &p.AI })),
 	cite(hpccsim+"GLOBAL_T 0; run.py has the longest base RTT of the network (GLOBAL_T 1)", of("rtt", "the window is the rate times this, 0 for the base RTT of the flow's path", times.from(0, longest), func(p *cc.DCTCPParams) *unit.Time { return &p.RTT })),
 	cite(hpccsim+"mix/config.txt; run.py: 1 Gbit/s", of("min_rate", "minimum rate after a cut, 0 for none", rates.from(0, fastest), func(p *cc.DCTCPParams) *unit.Rate { return &p.MinRate })),
+}
+
+var swiftFields = []field[cc.SwiftParams]{
+	cite("rack: own, delays of the path; htsim: uet-htsim, swift.cpp", presetField(cc.SwiftPresets, func(p *cc.SwiftParams) *string { return &p.Preset })),
+	cite(htsim+"1 packet", of("ai", "additive increase in packets per RTT", number(packets), func(p *cc.SwiftParams) *float64 { return &p.AI })),
+	cite(htsim+"0.8", of("beta", "weight of the excess of the delay in a decrease", number(positiveFraction), func(p *cc.SwiftParams) *float64 { return &p.Beta })),
+	cite(htsim+"max_mdf 0.5", of("max_cut", "largest cut of the window by one decrease, as a share", number(openFraction), func(p *cc.SwiftParams) *float64 { return &p.MaxCut })),
+	cite("rack: own; "+htsim+"20 us", of("base", "target delay without scaling, 0 for the base RTT of the path", times.from(0, longest), func(p *cc.SwiftParams) *unit.Time { return &p.Base })),
+	cite("rack: own; "+htsim+"base / 6.55", of("per_hop", "target delay added for each link of the path, 0 for one MTU at line rate", times.from(0, longest), func(p *cc.SwiftParams) *unit.Time { return &p.PerHop })),
+	cite(htsim+"fs_range, 5 times base", of("scale_range", "largest target delay added by flow scaling, 0 for 5 times base", times.from(0, longest), func(p *cc.SwiftParams) *unit.Time { return &p.ScaleRange })),
+	cite(htsim+"fs_min_cwnd 0.1", of("scale_min", "window in packets at which flow scaling adds scale_range", number(packets), func(p *cc.SwiftParams) *float64 { return &p.ScaleMin })),
+	cite(htsim+"fs_max_cwnd 100", of("scale_max", "window in packets from which flow scaling adds nothing", number(packets), func(p *cc.SwiftParams) *float64 { return &p.ScaleMax })),
+	cite("uet-htsim, swift.cpp", of("initial", "initial window in packets, of a flow without an initial rate", number(packets), func(p *cc.SwiftParams) *float64 { return &p.Initial })),
+	cite(htsim+"10 bytes", of("min_window", "minimum window; below one packet, packets are paced", sizes.from(1, largest), func(p *cc.SwiftParams) *unit.Bytes { return &p.Least })),
+	cite(htsim+"1000 MSS", of("max_window", "maximum window in packets", number(packets), func(p *cc.SwiftParams) *float64 { return &p.Most })),
+	cite("uet-htsim, swift.cpp: RETX_RESET_THRESHOLD 5", of("timeouts", "consecutive retransmission timeouts after which the window is min_window", integer[int](1, maxCount), func(p *cc.SwiftParams) *int { return &p.Timeouts })),
 }

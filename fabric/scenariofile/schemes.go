@@ -29,6 +29,7 @@ var schemeSections = []schemeSection{
 	{"timely-rttx", "TIMELY under switches that turn ECN into RTT", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELYRTTX })},
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 	{"dctcp", "rate by the share of marked packets", lift(dctcpFields, func(p *cc.Params) *cc.DCTCPParams { return &p.DCTCP })},
+	{"swift", "delay target with hop and flow scaling", lift(swiftFields, func(p *cc.Params) *cc.SwiftParams { return &p.Swift })},
 }
 
 // schemesFields are the sections of the schemes.

@@ -95,8 +95,19 @@ func (r *Requester) missing(now unit.Time, number int64, got feedback, out *fabr
 	if r.done {
 		return
 	}
+	before := r.RetransmittedPackets
 	r.recovery.lost(now, number, out)
-	r.owner.Offer()
+	r.recovers(now, cc.Lost, before, out)
+}
+
+// recovers signals a loss to the reaction point if the flow sends packets again because of it:
+// if it had fewer retransmissions before. The next packet is then offered.
+func (r *Requester) recovers(now unit.Time, loss cc.SignalKind, before uint64, out *fabric.Out) {
+	if r.done || r.RetransmittedPackets == before {
+		r.owner.Offer()
+	} else {
+		r.Signal(now, cc.Signal{Kind: loss}, out)
+	}
 	r.credit.Plan(now)
 }
 
@@ -140,7 +151,7 @@ func (r *Requester) Overdue(now unit.Time, out *fabric.Out) {
 		r.Timers.Set(Resend, r.place(), r.deadline)
 		return
 	}
+	before := r.RetransmittedPackets
 	r.recovery.overdue(now, out)
-	r.owner.Offer()
-	r.credit.Plan(now)
+	r.recovers(now, cc.TimedOut, before, out)
 }
