@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type members struct {
 // sends the config; after it, only the run sends on the stream.
 type member struct {
 	name, address string
+	member        string    // of the rack, whose certificate the process has
 	nodes         []*hosted // in the order of the scenario
 	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
@@ -72,7 +74,7 @@ func newMembers(s *topology.Scenario, announced []discovery.Hello) members {
 		p := process{h.Process, h.Address}
 		m := by[p]
 		if m == nil {
-			m = &member{name: h.Process, address: h.Address}
+			m = &member{name: h.Process, address: h.Address, member: cmp.Or(h.Member, h.Process)}
 			by[p], list.all = m, append(list.all, m)
 		}
 		n := &hosted{member: m, name: h.Name, index: i, kind: s.Nodes[i].Kind}
@@ -170,7 +172,7 @@ func (m *member) receive(ctx context.Context, o *Options, config *rackfabv1.RunC
 		case <-ctx.Done():
 		}
 	}
-	conn, err := serve.DialAs(m.address, o.TLS, m.name, grpc.WithStatsHandler(o.calls.Client()))
+	conn, err := serve.DialAs(m.address, o.TLS, m.member, grpc.WithStatsHandler(o.calls.Client()))
 	if err != nil {
 		deliver(nil, err)
 		return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -102,27 +103,42 @@ func (e *MissingError) Error() string {
 // Wait returns the announcements of the named nodes, in that order, and queries for
 // those that are missing. If ctx ends first, Wait returns a *MissingError, which
 // wraps no other error.
-func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
-	query := func() { _ = d.conn.Publish(bus.QuerySubject(d.rack), nil) } // repeated if it is lost
-	ask := time.NewTicker(askEvery)
-	defer ask.Stop()
-	for first := true; ; first = false {
-		// A node that joins at the deadline is not missing.
-		over := ctx.Err() != nil
-		found, missing, news := d.find(names)
-		switch {
-		case len(missing) == 0:
+func (d *Directory) Wait(ctx context.Context, names []string) (found []Hello, err error) {
+	for over := range d.Rounds(ctx) {
+		var missing []string
+		if found, missing, _ = d.find(names); len(missing) == 0 {
 			return found, nil
-		case over:
-			return nil, &MissingError{Names: missing}
-		case first:
-			query()
 		}
-		select {
-		case <-ctx.Done():
-		case <-ask.C:
-			query()
-		case <-news:
+		if over {
+			err = &MissingError{Names: missing}
+		}
+	}
+	return nil, err
+}
+
+// Rounds yields at once, after each announcement and, having sent a query, at intervals.
+// After the end of ctx it yields true once, so that a node that joins at the deadline is
+// not missed.
+func (d *Directory) Rounds(ctx context.Context) iter.Seq[bool] {
+	return func(yield func(over bool) bool) {
+		query := func() { _ = d.conn.Publish(bus.QuerySubject(d.rack), nil) } // repeated if it is lost
+		ask := time.NewTicker(askEvery)
+		defer ask.Stop()
+		for first := true; ; first = false {
+			over := ctx.Err() != nil
+			_, _, news := d.find(nil)
+			if !yield(over) || over {
+				return
+			}
+			if first {
+				query()
+			}
+			select {
+			case <-ctx.Done():
+			case <-ask.C:
+				query()
+			case <-news:
+			}
 		}
 	}
 }

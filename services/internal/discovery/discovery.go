@@ -1,6 +1,7 @@
-// Package discovery lets a controller find the nodes of its rack: it publishes a
-// query on the bus, and every node answers with its address. It knows subjects and
-// addresses; it does not know what the controller does with a node.
+// Package discovery lets a controller find the nodes of its rack, and a launcher the free
+// workers of a bus: it publishes a query on the bus, and every node or worker answers with
+// its address. It knows subjects and addresses; it does not know what the others do with a
+// node.
 package discovery
 
 import (
@@ -13,7 +14,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Hello is a node's announcement, published as JSON on its hello subject.
+// Pool is the name, in place of that of a rack, under which free workers announce
+// themselves, and Worker their kind.
+const (
+	Pool                     = "workers"
+	Worker topology.NodeKind = "worker"
+)
+
+// Hello is the announcement of a node or a free worker, published as JSON on its hello
+// subject.
 type Hello struct {
 	Name    string            `json:"name"`
 	Kind    topology.NodeKind `json:"kind"`
@@ -22,6 +31,9 @@ type Hello struct {
 	// Process is the name of the process, by which bus and TLS know it: that of one of its
 	// nodes. "" is the node's own name.
 	Process string `json:"process,omitempty"`
+	// Member is the member of the rack whose certificate the process has. "" is Process.
+	Member string `json:"member,omitempty"`
+	Cores  int    `json:"cores,omitempty"` // of a free worker
 }
 
 // message is a Hello on the bus.
@@ -43,6 +55,10 @@ type RefusedError struct {
 
 // Error names the node and says where the other one is.
 func (e *RefusedError) Error() string {
+	if e.Refused.Kind == Worker {
+		return fmt.Sprintf("worker %s at %s is refused: the bus has a live worker of that name, at %s (PID %d): use --name",
+			e.Refused.Name, e.Refused.Address, e.Has.Address, e.Has.PID)
+	}
 	return fmt.Sprintf("node %s at %s is refused: rack %s has a live node of that name, at %s (PID %d)",
 		e.Refused.Name, e.Refused.Address, e.Rack, e.Has.Address, e.Has.PID)
 }

@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Name   string          // of the process: that of its node, or of the first of them
 	Nodes  []topology.Node // their names and kinds
+	Member string          // member of the rack whose certificate TLS is; "" for Name
 	Bus    string          // URL of the bus, "nats://127.0.0.1:4222"
 	Access bus.Access      // credentials for the bus
 	TLS    *identity.TLS   // of the process, on gRPC and bus; nil for plain TCP
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	for _, n := range o.Nodes {
-		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name}
+		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name, Member: o.Member}
 		withdraw, err := discovery.Announce(conn, o.Rack, hello, end)
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", n.Name, err)

@@ -20,6 +20,7 @@ type process struct {
 	tls, nkey string
 	metrics   string
 	prepare   func() error // called before the files are read; may be nil
+	run       func(ctx context.Context, ready io.Writer) error
 
 	secrets spawn.Secrets // from the launcher, or from the files that the flags name
 	who     *identity.TLS
@@ -27,6 +28,7 @@ type process struct {
 
 // command makes c run the process until its launcher, if it has one, stops it.
 func (p *process) command(c *cobra.Command, run func(ctx context.Context, ready io.Writer) error) *cobra.Command {
+	p.run = run
 	c.Args = cobra.NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
 		var ctx context.Context
@@ -46,7 +48,7 @@ func (p *process) command(c *cobra.Command, run func(ctx context.Context, ready 
 				return fmt.Errorf("--nkey: %w", err)
 			}
 		}
-		return run(ctx, c.OutOrStdout())
+		return p.run(ctx, c.OutOrStdout())
 	}
 	client.TLSFlag(c, &p.tls)
 	c.Flags().StringVar(&p.metrics, "metrics-listen", "", "HOST:PORT of the Prometheus endpoint /metrics of the process (default: none)")

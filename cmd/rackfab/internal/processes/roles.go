@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,18 +38,6 @@ func nodeCommand(name, short, node string, run func(context.Context, nic.Options
 	}, "name of the node in the scenario", run)
 }
 
-func workerCommand() *cobra.Command {
-	var nics, switches string
-	c := nodesCommand(&cobra.Command{
-		Use: "worker", Short: "Run several nodes of a rack in one process",
-		Long:    "Run several nodes of a rack in one process. Frames between them pass in memory, without the bus.\nThe process has the key and the certificate of one of the nodes.",
-		Example: "rackfab worker --name h0 --nics h0..h7 --switches s0 --bus nats://192.0.2.1:4222 --nkey certs/h0/nkey --tls certs --listen 192.0.2.2:7000",
-	}, "name of the process: one of the nodes", func(ctx context.Context, o worker.Options) error { return worker.Main(ctx, o, nics, switches) })
-	c.Flags().StringVar(&nics, "nics", "", "names and ranges of the NICs, h0..h7")
-	c.Flags().StringVar(&switches, "switches", "", "names and ranges of the switches")
-	return c
-}
-
 // nodesCommand makes c run the process of one or more nodes. name describes --name.
 func nodesCommand(c *cobra.Command, name string, run func(context.Context, worker.Options) error) *cobra.Command {
 	var p process
@@ -57,12 +46,18 @@ func nodesCommand(c *cobra.Command, name string, run func(context.Context, worke
 		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
 		return run(ctx, o)
 	})
-	p.prepare = func() error { p.member = o.Name; return nil }
+	p.prepare = func() error { p.member = cmp.Or(o.Member, o.Name); return nil }
+	p.nodeFlags(c, &o, name)
+	_ = c.MarkFlagRequired("name") // it exists
+	return c
+}
+
+// nodeFlags adds the flags of a process of nodes. name describes --name.
+func (p *process) nodeFlags(c *cobra.Command, o *worker.Options, name string) {
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
 	c.Flags().StringVar(&o.Advertise, "advertise", "", "HOST[:PORT] at which the controller reaches the process (default: that of --listen, or if it is 0.0.0.0 or [::], the address by which the process reaches the bus)")
 	c.Flags().StringVar(&o.Name, "name", "", name)
-	_ = c.MarkFlagRequired("name") // it exists
-	return c
+	c.Flags().StringVar(&o.Member, "member", "", "member of the rack whose certificate in --tls the process has (default: --name)")
 }
 
 func controllerCommand() *cobra.Command {
