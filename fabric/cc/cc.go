@@ -29,7 +29,8 @@ const (
 	// CNP is a congestion notification packet: Marked and RecRate are set.
 	CNP SignalKind = iota + 1
 	// Ack acknowledges Bytes of payload and leaves InFlight unacknowledged. RTT
-	// is the sample, or 0 if there is none. Marked is set if the ACK echoes marks.
+	// is the sample, or 0 if there is none. Marked is set if the ACK echoes marks,
+	// Load if it echoes the load of the path; it is valid during the call only.
 	Ack
 	// CNM is a congestion notification message of IEEE 802.1Qau: Feedback is set.
 	CNM
@@ -58,6 +59,7 @@ type Signal struct {
 	InFlight unit.Bytes // Ack, Probe: payload sent and not yet acknowledged, after this ACK
 	Payload  unit.Bytes // Sent
 	Path     Congestion // Indication
+	Load     *Loads     // Ack; nil if the ACK echoes none
 }
 
 // Algorithm is the reaction point of one flow.

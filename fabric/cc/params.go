@@ -18,6 +18,7 @@ type Params struct {
 	CETH       CETHParams
 	DCTCP      DCTCPParams
 	Swift      SwiftParams
+	HPCC       HPCCParams
 }
 
 // Default returns the published settings of every scheme.
@@ -25,7 +26,7 @@ func Default() Params {
 	return Params{
 		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
 		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
-		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(),
+		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(), HPCC: DefaultHPCC(),
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	NotifyCredit Notification = "credit" // grants of credit: the scheme runs over UET
 	NotifyCETH   Notification = "ceth"   // nothing: the ACKs carry the congestion notification
 	NotifyEcho   Notification = "echo"   // nothing: the ACKs echo whether packets were marked (RFC 8257 §3.2)
+	NotifyLoad   Notification = "load"   // nothing: data packets collect the load of the path, which the ACKs echo
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
@@ -162,6 +163,12 @@ var Schemes = []Scheme{
 		Name: "swift", Title: "delay target with hop and flow scaling (Swift, SIGCOMM'20, in the form of htsim)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true,
 		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewSwift(p.Swift, path, initial) },
 		validate: func(p *Params) error { return p.Swift.Validate() },
+	},
+	{
+		Name: "hpcc", Title: "rate by the load of each hop, which switches write into packets (HPCC, SIGCOMM'19)", Marking: MarkNone, Notification: NotifyLoad,
+		Static:   "needs telemetry in data packets and ACKs from the start",
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewHPCC(p.HPCC, path, initial) },
+		validate: func(p *Params) error { return p.HPCC.Validate() },
 	},
 	// A new scheme is added here: comparisons list the schemes in this order.
 }

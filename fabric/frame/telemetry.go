@@ -13,13 +13,15 @@ import (
 //
 //	shim      kind 8, length 8 in words without the shim, PortRoCE 16
 //	header    of INT or IOAM: contents of a hop, and number of hops still allowed
-//	hops      the latest first, hopLen bytes each
+//	hops      the latest first, hopLen or loadLen bytes each
 //
 // The ICRC is that of the packet without telemetry: the NIC that removes the
 // telemetry restores the packet that its peer sent.
 const (
 	PortINT  = 65001
 	PortIOAM = 65002
+	PortLoad = 65003 // INT with this project's instructions: the load of ports
+	PortEcho = 65004 // an ACK that echoes hops of PortLoad
 
 	shimLen = 4
 	hopLen  = 20 // node, ports, queue and instant, with either carrier
@@ -44,6 +46,8 @@ const (
 	CarrierNone Carrier = iota
 	CarrierINT          // in-band network telemetry, INT v2.1, type MD
 	CarrierIOAM         // in-situ OAM, RFC 9197, incremental trace option
+	CarrierLoad         // INT v2.1, type MD, with the load of ports: see Load
+	CarrierEcho         // the hops of a data packet, in its ACK: switches add none
 )
 
 // Hop is the record that one switch writes.
@@ -67,11 +71,16 @@ const (
 
 // Carrier returns the format of the packet's telemetry.
 func (f *Frame) Carrier() Carrier {
-	switch {
-	case f.shift == 0:
+	if f.shift == 0 {
 		return CarrierNone
-	case binary.BigEndian.Uint16(f.head[udpDst:]) == PortINT:
+	}
+	switch binary.BigEndian.Uint16(f.head[udpDst:]) {
+	case PortINT:
 		return CarrierINT
+	case PortLoad:
+		return CarrierLoad
+	case PortEcho:
+		return CarrierEcho
 	}
 	return CarrierIOAM
 }
@@ -85,7 +94,9 @@ func (f *Frame) Carry(c Carrier, hops uint8) {
 		f.carryINT(min(hops, MaxHops))
 	case CarrierIOAM:
 		f.carryIOAM(min(hops, MaxHops))
-	case CarrierNone:
+	case CarrierLoad:
+		f.carryLoad(PortLoad, min(hops, MaxHops))
+	case CarrierNone, CarrierEcho:
 	}
 }
 
@@ -108,10 +119,18 @@ func (f *Frame) Hops() int {
 	if f.shift == 0 {
 		return 0
 	}
-	return (int(f.shift) - f.stack()) / hopLen
+	return (int(f.shift) - f.stack()) / f.hopLen()
 }
 
-// Hop returns hop i, where 0 is the latest; i must be below Hops.
+// hopLen returns the length in bytes of a hop of the frame's carrier.
+func (f *Frame) hopLen() int {
+	if c := f.Carrier(); c == CarrierLoad || c == CarrierEcho {
+		return loadLen
+	}
+	return hopLen
+}
+
+// Hop returns hop i of INT or IOAM, where 0 is the latest; i must be below Hops.
 func (f *Frame) Hop(i int) Hop {
 	b := f.head[udpEnd+f.stack()+i*hopLen:]
 	if f.Carrier() == CarrierINT {
@@ -122,10 +141,10 @@ func (f *Frame) Hop(i int) Hop {
 
 // stack returns the offset of the hops from the shim.
 func (f *Frame) stack() int {
-	if f.Carrier() == CarrierINT {
-		return shimLen + intLen
+	if f.Carrier() == CarrierIOAM {
+		return shimLen + ioamLen
 	}
-	return shimLen + ioamLen
+	return shimLen + intLen
 }
 
 // StripTelemetry removes the telemetry, if any. It restores the packet as it
@@ -149,10 +168,10 @@ func (f *Frame) announce(port uint16, kind byte, length int) {
 
 // openHop inserts a zero hop, counts it in the shim and returns its bytes.
 func (f *Frame) openHop() []byte {
-	at := udpEnd + f.stack()
-	f.open(at, hopLen)
-	f.head[udpEnd+1] += hopLen / 4
-	return f.head[at : at+hopLen]
+	at, n := udpEnd+f.stack(), f.hopLen()
+	f.open(at, n)
+	f.head[udpEnd+1] += uint8(n / 4)
+	return f.head[at : at+n]
 }
 
 // open inserts n zero bytes at an offset after UDP.
@@ -184,15 +203,17 @@ func (f *Frame) telemetryLen() uint8 {
 		h[ipProtocol] != protocolUDP || f.SrcPort() == PortRoCE || binary.BigEndian.Uint16(h[udpEnd+2:]) != PortRoCE {
 		return 0
 	}
-	fixed, fits := 0, false
+	fixed, hop, fits := shimLen+intLen, hopLen, false
 	length := shimLen + 4*int(h[udpEnd+1])
 	switch binary.BigEndian.Uint16(h[udpDst:]) {
 	case PortINT:
-		fixed, fits = shimLen+intLen, intWellFormed(h[udpEnd:])
+		fits = intWellFormed(h[udpEnd:])
 	case PortIOAM:
 		fixed, fits = shimLen+ioamLen, ioamWellFormed(h[udpEnd:])
+	case PortLoad, PortEcho:
+		hop, fits = loadLen, loadWellFormed(h[udpEnd:])
 	}
-	if !fits || length < fixed || length > telemetryRoom || (length-fixed)%hopLen != 0 || length+bthEnd > int(f.n) {
+	if !fits || length < fixed || length > telemetryRoom || (length-fixed)%hop != 0 || length+bthEnd > int(f.n) {
 		return 0
 	}
 	return uint8(length)

@@ -39,3 +39,13 @@ var swiftFields = []field[cc.SwiftParams]{
 	cite(htsim+"1000 MSS", of("max_window", "maximum window in packets", number(packets), func(p *cc.SwiftParams) *float64 { return &p.Most })),
 	cite("uet-htsim, swift.cpp: RETX_RESET_THRESHOLD 5", of("timeouts", "consecutive retransmission timeouts after which the window is min_window", integer[int](1, maxCount), func(p *cc.SwiftParams) *int { return &p.Timeouts })),
 }
+
+var hpccFields = []field[cc.HPCCParams]{
+	cite(hpccsim+"rdma-hw.cc U_TARGET", of("eta", "target utilisation", number(positiveFraction), func(p *cc.HPCCParams) *float64 { return &p.Eta })),
+	cite(hpccsim+"rdma-hw.cc MI_THRESH; run.py: 0, each RTT is multiplicative", of("max_stage", "additive increases in a row after which one is multiplicative", integer[int](0, maxCount), func(p *cc.HPCCParams) *int { return &p.MaxStage })),
+	cite(hpccsim+"run.py hp: 10·bw/25 Mb/s", of("ai_rate", "step of an increase", rates.from(0, fastest), func(p *cc.HPCCParams) *unit.Rate { return &p.AI })),
+	cite(hpccsim+"run.py hp", of("ai_per", "link rate for which ai_rate is given; it scales with the link, 0 for no scaling", rates.from(0, fastest), func(p *cc.HPCCParams) *unit.Rate { return &p.AIPer })),
+	cite(hpccsim+"GLOBAL_T 0; run.py has the longest base RTT of the network (GLOBAL_T 1)", of("rtt", "T: the window is the rate times this, 0 for the base RTT of the flow's path", times.from(0, longest), func(p *cc.HPCCParams) *unit.Time { return &p.RTT })),
+	cite(hpccsim+"mix/config.txt; run.py: 1 Gbit/s", of("min_rate", "minimum rate, 0 for none", rates.from(0, fastest), func(p *cc.HPCCParams) *unit.Rate { return &p.MinRate })),
+	cite(hpccsim+"run.py hp: FAST_REACT 1", of("fast_react", "each ACK changes the rate, from the same reference rate within an RTT", boolean, func(p *cc.HPCCParams) *bool { return &p.FastReact })),
+}

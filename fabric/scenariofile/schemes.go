@@ -30,6 +30,7 @@ var schemeSections = []schemeSection{
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 	{"dctcp", "rate by the share of marked packets", lift(dctcpFields, func(p *cc.Params) *cc.DCTCPParams { return &p.DCTCP })},
 	{"swift", "delay target with hop and flow scaling", lift(swiftFields, func(p *cc.Params) *cc.SwiftParams { return &p.Swift })},
+	{"hpcc", "rate by the load of each hop", lift(hpccFields, func(p *cc.Params) *cc.HPCCParams { return &p.HPCC })},
 }
 
 // schemesFields are the sections of the schemes.

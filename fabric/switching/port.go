@@ -12,7 +12,8 @@ type port struct {
 	PortConfig
 	id     fabric.Port
 	cable  fabric.Cable
-	freeAt unit.Time // end of the current transmission
+	freeAt unit.Time  // end of the current transmission
+	sent   unit.Bytes // on the link, with its overhead, since the start
 	queues [fabric.Priorities]queue
 	// waiting is the set of classes with a non-empty queue.
 	waiting classSet
@@ -92,6 +93,7 @@ func noteFrame(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Ev
 // at which the peer has received the last byte.
 func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	p.freeAt = now + p.Rate.Serialise(length+p.Overhead)
+	p.sent += length + p.Overhead
 	return p.freeAt + p.Delay
 }
 
@@ -121,7 +123,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 		p.waiting &^= 1 << class
 		p.drr.leave(class)
 	}
-	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
+	f.Arrival = p.occupy(now, length+s.telemetry(now, p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
 	if out.Wants(f.Trace) {

@@ -44,6 +44,7 @@ type Packet struct {
 	Stamped  bool          // ACK, NAK, Response: answers a packet with timestamps
 	Syndrome uint8         // NAK: syndrome; 0 means sequence error
 	Report   notify.Report // CNP; ACK and NAK, if these carry reports
+	Echo     *notify.Echo  // ACK, NAK: answers a packet that collected the load of its path
 }
 
 // Source is what sends a control packet.

@@ -9,7 +9,11 @@ import (
 // Telemetry returns the telemetry that data packets of a flow request from the switches,
 // and the maximum number of hops that may write it.
 func Telemetry(mode cc.Notification, p *cc.CETHParams) (frame.Carrier, uint8) {
-	if mode != cc.NotifyCETH {
+	switch mode {
+	case cc.NotifyLoad:
+		return frame.CarrierLoad, frame.MaxHops
+	case cc.NotifyCETH:
+	default:
 		return frame.CarrierNone, 0
 	}
 	switch p.Source {
@@ -40,6 +44,9 @@ func (s *Sink) Strip(now unit.Time, f *frame.Frame) (*frame.Frame, cc.Congestion
 func (s *Sink) strip(now unit.Time, f *frame.Frame) (*frame.Frame, cc.Congestion) {
 	var path cc.Congestion
 	for h := range f.Hops() {
+		if f.Carrier() == frame.CarrierLoad {
+			break // it goes to the sender: see Echo
+		}
 		hop := f.Hop(h)
 		if depth := unit.Bytes(hop.Depth); h == 0 || depth > path.Depth {
 			path.Depth, path.Location = depth, location(hop)

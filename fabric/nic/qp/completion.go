@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -68,11 +69,17 @@ func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 type feedback struct {
 	rtt    unit.Time // the sample, 0 if there is none
 	marked bool      // the acknowledged packets were marked
+	load   *cc.Loads // of the path; nil if unknown
 }
 
 // feedback returns the feedback in an ACK or NAK.
 func (r *Requester) feedback(now unit.Time, f *frame.Frame, out *fabric.Out) feedback {
-	return feedback{r.RTTOf(now, f, out), f.BECN()}
+	got := feedback{rtt: r.RTTOf(now, f, out), marked: f.BECN()}
+	if f.Carrier() == frame.CarrierEcho {
+		notify.ReadLoads(f, &r.loads)
+		got.load = &r.loads
+	}
+	return got
 }
 
 // progress handles a cumulative ACK of the packets below upTo.
@@ -83,7 +90,7 @@ func (r *Requester) progress(now unit.Time, upTo int64, got feedback, out *fabri
 	}
 	r.AckedBytes += bytes
 	r.Fly(-min(bytes, r.inFlight))
-	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: got.rtt, Marked: got.marked}, out)
+	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: got.rtt, Marked: got.marked, Load: got.load}, out)
 	if r.queue.Len() == 0 {
 		r.consumer.drained(now, out)
 	}

@@ -3,6 +3,7 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
@@ -43,6 +44,8 @@ type Device struct {
 	Control control.Queue
 	CNPs    notify.Port
 	Sink    notify.Sink
+	Echoes  notify.Echoes
+	loads   cc.Loads // of the current ACK
 	// Arrival and Cause are the arrival and the trace of the current packet.
 	Arrival unit.Time
 	Cause   uint64

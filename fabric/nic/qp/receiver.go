@@ -24,6 +24,7 @@ type Receiver struct {
 	mode    cc.Notification
 	point   notify.Point
 	carried notify.Carried // point, if its reports are carried by other packets; else nil
+	load    *notify.Echo   // of the latest data packet that collected it; nil if none did
 }
 
 // ReceiverCounters counts the packets and bytes that a receiving queue pair has received.
@@ -154,6 +155,9 @@ func (r *Receiver) reported(now unit.Time, report notify.Report, note fabric.Not
 // control queue does not change it.
 func (r *Receiver) answer(now unit.Time, kind control.Kind, f *frame.Frame) control.Packet {
 	c := control.Packet{Kind: kind, From: r, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Stamped: f.Timestamped()}
+	if r.load != nil && (kind == control.ACK || kind == control.NAK) {
+		c.Echo = r.Echoes.Copy(r.load)
+	}
 	if c.Stamped {
 		c.Stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: r.Stamp(now)}
 	}
@@ -207,5 +211,10 @@ func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) 
 		}
 	}
 	p.Build(f)
+	if c.Echo != nil {
+		c.Echo.Fill(f)
+		r.Echoes.Put(c.Echo)
+		c.Echo = nil
+	}
 	f.Trace = c.Trace
 }

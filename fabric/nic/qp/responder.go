@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -82,6 +83,9 @@ func (r *Responder) report(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // report, examine first acknowledges the packets pending before it, so that each ACK covers
 // packets of one state.
 func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *frame.Frame {
+	if f.Carrier() == frame.CarrierLoad {
+		r.collect(f)
+	}
 	f, path := r.Sink.Strip(now, f)
 	if r.carried != nil {
 		r.urgent = r.carried.Changes(f.ECN() == frame.CE)
@@ -91,6 +95,14 @@ func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fra
 	}
 	r.observe(now, f, path, out)
 	return f
+}
+
+// collect keeps the load that a data packet has collected, for the next ACK or NAK.
+func (r *Responder) collect(f *frame.Frame) {
+	if r.load == nil {
+		r.load = &notify.Echo{}
+	}
+	r.load.Take(f)
 }
 
 // sequence handles the packet f of a request by its PSN, which is ahead of the expected one

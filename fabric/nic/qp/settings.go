@@ -127,7 +127,7 @@ func want(ok bool, format string, args ...any) error {
 
 func (s *Settings) validateNotification() error {
 	switch s.Notification {
-	case "", cc.NotifyNone, cc.NotifyEcho:
+	case "", cc.NotifyNone, cc.NotifyEcho, cc.NotifyLoad:
 		return nil
 	case cc.NotifyDCQCN:
 		return s.CC.DCQCN.Validate()
@@ -139,6 +139,6 @@ func (s *Settings) validateNotification() error {
 		return errors.Join(s.CC.Credit.Validate(),
 			want(s.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", s.Payload, frame.MaxUETPayload))
 	}
-	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q, %q or %q",
-		s.Notification, cc.NotifyNone, cc.NotifyEcho, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit)
+	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q, %q, %q or %q",
+		s.Notification, cc.NotifyNone, cc.NotifyEcho, cc.NotifyLoad, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit)
 }
