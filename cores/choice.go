@@ -3,99 +3,88 @@ package cores
 import "time"
 
 const (
-	rounds  = 3                      // of a trial, each with all numbers of cores in turn
-	least   = 500 * time.Microsecond // of a number of cores in a round
-	settled = 32                     // times the length of a trial until the next
-	gain    = 0.95                   // of the time with fewer cores: what more cores must stay below
-	dear    = 1.5                    // times the CPU time of one core: what more cores must stay below
+	enough  = 100                  // frame-hops per core between two barriers: what more cores need for a trial
+	least   = 5 * time.Millisecond // of a measurement
+	settled = 32                   // times the length of a trial until the next
+	gain    = 0.95                 // of the time with fewer cores: what more cores must stay below
+	dear    = 1.5                  // times the CPU time with fewer cores: what more cores must stay below
+	worse   = 2                    // times the time of the trial: what ends the use of more cores
 )
 
 // choice finds the number of cores that takes the least time per frame-hop, and not much
-// more CPU time than one core, so that other work on the machine does not pay for little
-// gain. It tries 1, 2, 4 ... cores and all available ones in turn, keeps the best for a
-// while, and then tries again, because a run changes, and so does the load.
+// more CPU time than fewer cores, so that other work on the machine does not pay for little
+// gain. A run begins on one core. If its nodes do enough between two barriers, it tries
+// twice as many cores, keeps them if they pay, and goes on. After a trial in vain it waits,
+// each time longer. It begins again if its cores become slow, because a run changes, and so
+// does the load of the machine.
 type choice struct {
-	trials  []trial
-	at      int           // index of the present trial; len(trials) once settled
-	round   int           // of the trial
-	spent   time.Duration // in the present trials, or since they were over
-	allowed time.Duration // until the next trials
-	best    int
+	best   int  // settled on
+	trying bool // twice as many
+	before rate // with best, measured last
+	kept   rate // when best was settled on
+	now    rate // of the current measurement
+	on     int  // cores of the last step
+	since  time.Duration
+	wait   time.Duration // until the next trial
 }
 
-// trial is the time that a number of cores took.
-type trial struct {
-	cores       int
-	took, round time.Duration // in all rounds, and in the present one
-	hops        int64
-	cpu         float64 // seconds, 0 if unknown
+// rate is the cost of frame-hops.
+type rate struct {
+	took time.Duration
+	cpu  float64 // seconds, 0 if unknown
+	hops int64
 }
 
 // pick returns the number of cores for the next step, at most the number available, which
-// is above 0.
-func (c *choice) pick(available int) int {
-	last, trying := len(c.trials)-1, c.at < len(c.trials)
-	if last < 0 || available > c.trials[last].cores || trying && available < c.trials[last].cores {
-		c.begin(available)
+// is above 0. dense is the number of frame-hops that the run makes between two barriers.
+func (c *choice) pick(available int, dense float64) int {
+	c.best = max(c.best, 1)
+	most := min(available, int(dense/enough))
+	if c.trying && most > c.best {
+		return min(2*c.best, most)
 	}
-	if c.at < len(c.trials) {
-		return c.trials[c.at].cores
+	c.trying = false
+	if c.best > available || c.best > 2*most { // half of what a trial needs, so that cores do not come and go
+		*c = choice{best: max(1, most)}
 	}
-	return min(c.best, available)
-}
-
-// begin begins trials with up to the given number of cores.
-func (c *choice) begin(available int) {
-	*c = choice{}
-	for n := 1; n < available; n *= 2 {
-		c.trials = append(c.trials, trial{cores: n})
+	if c.before.hops > 0 && c.since >= c.wait && most > c.best {
+		c.trying, c.since = true, 0
+		return min(2*c.best, most)
 	}
-	c.trials = append(c.trials, trial{cores: available})
+	return c.best
 }
 
 // observe learns what a step on n cores took: time, CPU time in seconds, 0 if unknown,
-// and frame-hops.
+// and frame-hops. The first step on a number of cores does not count: memory and caches
+// get used to it.
 func (c *choice) observe(n int, took time.Duration, cpu float64, hops int64) {
-	if len(c.trials) == 0 {
+	c.since += took
+	if n != c.on {
+		c.on, c.now = n, rate{}
 		return
 	}
-	c.spent += took
-	if c.at == len(c.trials) {
-		if c.spent >= c.allowed {
-			c.trials = nil
-		}
+	c.now.took, c.now.cpu, c.now.hops = c.now.took+took, c.now.cpu+cpu, c.now.hops+hops
+	if c.now.took < least || c.now.hops == 0 {
 		return
 	}
-	t := &c.trials[c.at]
-	if t.cores != n {
-		return
+	measured := c.now
+	c.now = rate{}
+	switch {
+	case c.trying && measured.pays(c.before):
+		*c = choice{best: n, on: n, before: measured, kept: measured}
+	case c.trying:
+		c.trying, c.wait, c.since = false, max(2*c.wait, settled*c.since), 0
+	case n > 1 && measured.per(float64(measured.took)) > worse*c.kept.per(float64(c.kept.took)):
+		*c = choice{best: 1}
+	default:
+		c.before = measured
 	}
-	t.took, t.round, t.hops, t.cpu = t.took+took, t.round+took, t.hops+hops, t.cpu+cpu
-	if t.round < least {
-		return
-	}
-	t.round = 0
-	if c.at++; c.at < len(c.trials) {
-		return
-	}
-	if c.round++; c.round < rounds {
-		c.at = 0
-		return
-	}
-	c.settle()
 }
 
-// settle ends the trials.
-func (c *choice) settle() {
-	one := &c.trials[0]
-	best := one
-	for i := range c.trials {
-		if t := &c.trials[i]; t.per(float64(t.took)) < gain*best.per(float64(best.took)) && t.per(t.cpu) <= dear*one.per(one.cpu) {
-			best = t
-		}
-	}
-	c.best, c.allowed, c.spent = best.cores, settled*c.spent, 0
+// pays reports whether r is better than the rate with fewer cores.
+func (r rate) pays(fewer rate) bool {
+	return r.per(float64(r.took)) < gain*fewer.per(float64(fewer.took)) && r.per(r.cpu) <= dear*fewer.per(fewer.cpu)
 }
 
 // per returns a cost per frame-hop.
-func (t *trial) per(cost float64) float64 { return cost / float64(max(t.hops, 1)) }
+func (r rate) per(cost float64) float64 { return cost / float64(r.hops) }

@@ -1,4 +1,4 @@
-// Package cores runs a lab on several cores, one group of its nodes on each, and finds
+// Package cores runs a lab on several cores, some groups of its nodes on each, and finds
 // out how many cores make it faster. The number of cores changes nothing but the time
 // that a run takes.
 package cores
@@ -46,6 +46,8 @@ type Runner struct {
 	cuts   map[int][]int // by number of groups
 	hops   map[int]int64 // frame-hops handled by each number of cores
 	before int64         // frame-hops
+	window unit.Time     // between two barriers, at most
+	dense  float64       // frame-hops in a window, in the last step
 	others float64       // CPU seconds of all cores but the caller's
 }
 
@@ -54,7 +56,11 @@ type Runner struct {
 // pool until Close, even if none is free.
 func New(l *lab.Lab, pool *Pool, fixed int) *Runner {
 	pool.give(-1)
-	return &Runner{lab: l, pool: pool, fixed: min(fixed, len(l.Scenario().Nodes)), cuts: map[int][]int{}, hops: map[int]int64{}}
+	r := &Runner{lab: l, pool: pool, fixed: min(fixed, len(l.Scenario().Nodes)), cuts: map[int][]int{}, hops: map[int]int64{}}
+	for i := range l.Scenario().Links {
+		r.window = max(r.window, l.Scenario().Links[i].Lookahead())
+	}
+	return r
 }
 
 // Close returns the core to the pool.
@@ -66,18 +72,31 @@ func (r *Runner) Run(end unit.Time) {
 	n := r.fixed
 	if n == 0 {
 		most := 1 + r.pool.take(len(r.lab.Scenario().Nodes)-1)
-		n = r.choice.pick(most)
+		n = r.choice.pick(most, r.dense)
 		r.pool.give(most - n)
 		defer r.pool.give(n - 1)
 	}
-	r.cut(n)
-	start, cpu := time.Now(), ThreadSeconds()
+	r.cut(r.groups(n))
+	start, cpu, from := time.Now(), ThreadSeconds(), r.lab.Now()
 	others := r.drive(n, end)
 	r.others += others
-	hops := r.lab.FrameHops()
-	r.choice.observe(n, time.Since(start), ThreadSeconds()-cpu+others, hops-r.before)
-	r.hops[n] += hops - r.before
-	r.before = hops
+	hops := r.lab.FrameHops() - r.before
+	r.choice.observe(n, time.Since(start), ThreadSeconds()-cpu+others, hops)
+	r.hops[n] += hops
+	r.before += hops
+	r.dense = float64(hops) * float64(r.window) / float64(max(r.lab.Now()-from, 1))
+}
+
+// perCore is the number of groups of each core. A core that has run its own groups takes
+// over groups of the others.
+const perCore = 4
+
+// groups returns the number of groups for n cores.
+func (r *Runner) groups(n int) int {
+	if n == 1 {
+		return 1
+	}
+	return min(perCore*n, len(r.lab.Scenario().Nodes))
 }
 
 // cut cuts the lab into n groups.
@@ -91,32 +110,27 @@ func (r *Runner) cut(n int) {
 	r.lab.Cut(r.cuts[n])
 }
 
-// drive runs n groups, each on its own core. It returns the CPU time in seconds of all
-// cores but the caller's.
+// drive runs the groups on n cores. It returns the CPU time in seconds of all cores but
+// the caller's.
 func (r *Runner) drive(n int, end unit.Time) (cpu float64) {
 	if n == 1 {
 		r.lab.Run(end)
 		return 0
 	}
-	b := newBarrier(n, runtime.GOMAXPROCS(0))
-	seconds := make([]float64, n)
 	r.lab.Begin()
-	run := func(group int) {
-		for r.lab.Window(group, end) {
-			b.wait()
-		}
-	}
+	s := newShift(r.lab, n, end)
+	seconds := make([]float64, n)
 	var others sync.WaitGroup
-	for group := 1; group < n; group++ {
+	for core := 1; core < n; core++ {
 		others.Go(func() {
-			runtime.LockOSThread() // so that the thread's CPU time is that of the group
+			runtime.LockOSThread() // so that the thread's CPU time is that of the core
 			defer runtime.UnlockOSThread()
 			before := ThreadSeconds()
-			run(group)
-			seconds[group] = ThreadSeconds() - before
+			s.work(core)
+			seconds[core] = ThreadSeconds() - before
 		})
 	}
-	run(0)
+	s.work(0)
 	others.Wait()
 	for _, s := range seconds {
 		cpu += s
@@ -134,6 +148,9 @@ func (r *Runner) Cores() int {
 	}
 	return most
 }
+
+// Groups returns the number of groups into which most of the run was cut.
+func (r *Runner) Groups() int { return r.groups(r.Cores()) }
 
 // Others returns the CPU time in seconds of all cores but the caller's.
 func (r *Runner) Others() float64 { return r.others }

@@ -45,7 +45,8 @@ type seen struct {
 	frames [][]string
 }
 
-// watched runs a scenario on n cores, with the given cut unless it is nil.
+// watched runs a scenario on n cores, with the given cut into as many groups as n cores have
+// unless it is nil.
 func watched(t testing.TB, s *topology.Scenario, n int, cut []int) seen {
 	l, err := lab.New(s)
 	if err != nil {
@@ -62,7 +63,7 @@ func watched(t testing.TB, s *topology.Scenario, n int, cut []int) seen {
 	r := New(l, NewPool(1), n)
 	defer r.Close()
 	if cut != nil {
-		r.cuts[n] = cut
+		r.cuts[r.groups(n)] = cut
 	}
 	for range l.Steps(3, r.Run) {
 	}
@@ -93,8 +94,8 @@ func TestCoresDoNotChangeTheRun(t *testing.T) {
 			cut := make([]int, len(s.Nodes))
 			for i := range cut {
 				cut[i] = i
-				if i >= n {
-					cut[i] = random.IntN(n)
+				if all := perCore * n; i >= all {
+					cut[i] = random.IntN(all)
 				}
 			}
 			for _, many := range []seen{watched(t, s, n, nil), watched(t, s, n, cut)} {
@@ -165,52 +166,72 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// The choice is the number of cores with the least time per frame-hop, and one core if
-// more gain little. It changes with the run.
-func TestChoice(t *testing.T) {
-	perHop := map[int]time.Duration{1: 1000, 2: 600, 4: 400, 6: 450}
-	cpu := map[int]float64{1: 1, 2: 1.1, 4: 1.2, 6: 1.3}
-	var c choice
-	step := func(available int) int {
-		n := c.pick(available)
+// machine is a machine on which a frame-hop takes some time, by the number of cores.
+type machine struct {
+	perHop map[int]time.Duration
+	cpu    map[int]float64
+	dense  float64
+	choice choice
+}
+
+// mostly returns the number of cores that most of 1,000 steps of 1,000 frame-hops take.
+func (m *machine) mostly(t *testing.T, available int) int {
+	t.Helper()
+	count := map[int]int{}
+	for range 1000 {
+		n := m.choice.pick(available, m.dense)
 		if n < 1 || n > available {
 			t.Fatalf("%d of %d cores", n, available)
 		}
 		const hops = 1000
-		c.observe(n, perHop[n]*hops, cpu[n], hops)
-		return n
+		m.choice.observe(n, m.perHop[n]*hops, m.cpu[n], hops)
+		count[n]++
 	}
-	mostly := func(available int) int {
-		count := map[int]int{}
-		for range 1000 {
-			count[step(available)]++
+	for n, times := range count {
+		if times > 900 {
+			return n
 		}
-		for n, times := range count {
-			if times > 500 {
-				return n
-			}
+	}
+	t.Errorf("steps by cores: %v", count)
+	return 0
+}
+
+// The choice doubles the cores as long as that pays. It changes with the run.
+func TestChoice(t *testing.T) {
+	m := machine{
+		perHop: map[int]time.Duration{1: 1000, 2: 600, 4: 400, 6: 390}, cpu: map[int]float64{1: 1, 2: 1.1, 4: 1.2, 6: 1.3}, dense: 1e6,
+	}
+	check := func(available, want int, when string) {
+		t.Helper()
+		if n := m.mostly(t, available); n != want {
+			t.Errorf("%d cores of %d, want %d %s", n, available, want, when)
 		}
-		return 0
 	}
-	if n := mostly(6); n != 4 {
-		t.Errorf("%d cores of 6, want 4", n)
+	check(6, 4, "if 6 gain 3 %")
+	check(2, 2, "if fewer are available")
+	check(1, 1, "if fewer are available")
+	m.dense = 2*enough - 1
+	check(6, 1, "if little happens between two barriers")
+	m.dense = 1e6
+	check(6, 4, "if much happens again")
+	m.perHop[4] = 1000
+	check(6, 2, "as soon as 4 take as long as one")
+	m.choice, m.cpu[2] = choice{}, 1.6
+	check(6, 1, "if another costs 60 % more CPU time")
+	m.choice, m.cpu[2], m.perHop[2] = choice{}, 1.1, 960
+	check(6, 1, "if another gains 4 %")
+}
+
+// Trials in vain take a small part of the run.
+func TestTrialsAreRare(t *testing.T) {
+	m := machine{perHop: map[int]time.Duration{1: 1000, 2: 3000}, cpu: map[int]float64{1: 1, 2: 1}, dense: 1e6}
+	took, hops := time.Duration(0), 0
+	for range 10_000 {
+		n := m.choice.pick(2, m.dense)
+		m.choice.observe(n, m.perHop[n]*1000, 1, 1000)
+		took, hops = took+m.perHop[n]*1000, hops+1000
 	}
-	if n := mostly(2); n != 2 {
-		t.Errorf("%d cores of 2, want 2", n)
-	}
-	perHop[2] = 960 // ns, 4 % less than one core
-	if n := mostly(2); n != 1 {
-		t.Errorf("%d cores of 2, want 1 if another gains 4 %%", n)
-	}
-	perHop[2] = 600
-	if n := mostly(2); n != 2 {
-		t.Errorf("%d cores of 2, want 2 as soon as another gains 40 %%", n)
-	}
-	cpu[2] = 1.6
-	if n := mostly(2); n != 1 {
-		t.Errorf("%d cores of 2, want 1 if another costs 60 %% more CPU time", n)
-	}
-	if n := mostly(1); n != 1 {
-		t.Errorf("%d cores of 1", n)
+	if per := float64(took) / float64(hops); per > 1020 {
+		t.Errorf("%.0f ns per frame-hop, want at most 1020: one core takes 1000", per)
 	}
 }

@@ -35,6 +35,6 @@ func Measure(ctx context.Context, l *lab.Lab, pool *Pool, fixed int, show func(n
 		return nil, err
 	}
 	outcome.CPU = ThreadSeconds() - before + r.Others()
-	outcome.Cores, outcome.Groups = r.Cores(), r.Cores()
+	outcome.Cores, outcome.Groups = r.Cores(), r.Groups()
 	return outcome, nil
 }

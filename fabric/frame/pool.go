@@ -25,3 +25,11 @@ func (p *Pool) Put(f *Frame) {
 		p.free = append(p.free, f)
 	}
 }
+
+// Move appends up to n frames of the pool to a list, which has them from now on.
+func (p *Pool) Move(to []*Frame, n int) []*Frame {
+	at := max(0, len(p.free)-n)
+	to = append(to, p.free[at:]...)
+	p.free = p.free[:at]
+	return to
+}

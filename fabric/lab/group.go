@@ -23,6 +23,8 @@ type group struct {
 	handled func(node int) // hands out the effects of a node
 	turn    int            // index of the window that the group fills; the others read the previous one
 	done    [2]window
+	pool    *frame.Pool
+	owed    []int // frames taken from each group beyond those given to it
 }
 
 // place is a node of a group, by their indices.
@@ -30,19 +32,20 @@ type place struct{ group, node int }
 
 // window is what a group hands over at the end of a window.
 type window struct {
-	next  unit.Time  // the earliest event of the group, and of the frames in boxes
-	boxes [][]parcel // frames to other groups, by group
-	heard []heard    // notes for the listener
+	next  unit.Time        // the earliest event of the group, and of the frames in boxes
+	boxes [][]parcel       // frames to other groups, by group
+	spare [][]*frame.Frame // for the pools of other groups, by group
+	heard []heard          // notes for the listener
 	notes []fabric.Note
 }
 
-// parcel is a copy of a frame on its way to a node of another group. The frame itself
-// stays in the pool of its group, which would otherwise run dry if it sends more frames
-// than it receives.
+// parcel is a frame on its way to a node of another group. The receiving group returns
+// another frame when it can, or the pool of a group that sends more frames than it receives
+// would run dry.
 type parcel struct {
 	node  int // of the receiving group
 	port  fabric.Port
-	frame frame.Frame
+	frame *frame.Frame
 }
 
 // heard is a range of notes of a node.
@@ -55,7 +58,7 @@ func (l *Lab) Cut(of []int) {
 	n := slices.Max(of) + 1
 	l.places, l.groups, l.across = make([]place, len(of)), make([]*group, n), unit.Never
 	for g := range l.groups {
-		l.groups[g] = &group{done: [2]window{{boxes: make([][]parcel, n)}, {boxes: make([][]parcel, n)}}}
+		l.groups[g] = &group{done: [2]window{newWindow(n), newWindow(n)}, owed: make([]int, n)}
 	}
 	for i, g := range of {
 		l.places[i] = place{g, len(l.groups[g].nodes)}
@@ -81,10 +84,11 @@ func (l *Lab) Cut(of []int) {
 // join makes the nodes of group number g a node.Group.
 func (l *Lab) join(number int, lookahead unit.Time) {
 	g := l.groups[number]
+	g.pool = l.pools[number]
 	nodes, ends := make([]*node.Node, len(g.nodes)), make([][]node.End, len(g.nodes))
 	for i, at := range g.nodes {
 		nodes[i] = l.nodes[at]
-		nodes[i].Share(l.pools[number])
+		nodes[i].Share(g.pool)
 		ends[i] = make([]node.End, len(l.ports[at]))
 		for p := range ends[i] {
 			far := &l.ports[at][p]
@@ -135,6 +139,7 @@ func (l *Lab) Window(group int, end unit.Time) bool {
 		g.Window(bound, &g.out, g.handled)
 	}
 	w.next = min(w.next, g.Next())
+	g.repay(w)
 	g.turn = 1 - g.turn
 	return true
 }
@@ -147,27 +152,46 @@ func after(at, lookahead, end unit.Time) unit.Time {
 	return end
 }
 
+// newWindow returns an empty window of one of n groups.
+func newWindow(n int) window {
+	return window{boxes: make([][]parcel, n), spare: make([][]*frame.Frame, n)}
+}
+
 func (w *window) reset() {
 	w.next, w.heard, w.notes = unit.Never, w.heard[:0], w.notes[:0]
 	for to := range w.boxes {
-		w.boxes[to] = w.boxes[to][:0]
+		w.boxes[to], w.spare[to] = w.boxes[to][:0], w.spare[to][:0]
 	}
 }
 
-// send puts a copy of a frame to a port of another group's node into its box.
-func (w *window) send(to place, port fabric.Port, f *frame.Frame) {
-	w.boxes[to.group] = append(w.boxes[to.group], parcel{to.node, port, *f})
+// send puts a frame to a port of another group's node into its box.
+func (g *group) send(w *window, to place, port fabric.Port, f *frame.Frame) {
+	w.boxes[to.group] = append(w.boxes[to.group], parcel{to.node, port, f})
 	w.next = min(w.next, f.Arrival)
+	g.owed[to.group]--
+}
+
+// repay returns as many frames of the pool to each group as it is owed, if there are so many.
+func (g *group) repay(w *window) {
+	for to, n := range g.owed {
+		if n > 0 {
+			w.spare[to] = g.pool.Move(w.spare[to], n)
+			g.owed[to] -= len(w.spare[to])
+		}
+	}
 }
 
 // receive takes the frames that the other groups have sent in their last window.
 func (l *Lab) receive(group int) {
 	g := l.groups[group]
-	for _, other := range l.groups {
-		box := other.done[1-g.turn].boxes[group]
-		for i := range box {
-			p := &box[i]
-			g.Push(p.node, p.port, &p.frame)
+	for from, other := range l.groups {
+		w := &other.done[1-g.turn]
+		for _, p := range w.boxes[group] {
+			g.Take(p.node, p.port, p.frame)
+		}
+		g.owed[from] += len(w.boxes[group]) + len(w.spare[group])
+		for _, f := range w.spare[group] {
+			g.pool.Put(f)
 		}
 	}
 }
@@ -189,7 +213,8 @@ func (l *Lab) handled(g *group, node int) {
 		for s := range g.out.Sends {
 			if send := &g.out.Sends[s]; send.Frame != nil { // not delivered inside the group
 				end := &l.ports[i][send.Port]
-				w.send(l.places[end.Peer], end.PeerPort, send.Frame)
+				g.send(w, l.places[end.Peer], end.PeerPort, send.Frame)
+				send.Frame = nil
 			}
 		}
 	}

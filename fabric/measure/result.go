@@ -35,7 +35,7 @@ type Run struct {
 	Wall       float64   `json:"wall_s"`
 	CPU        float64   `json:"cpu_s"`
 	Cores      int       `json:"cores,omitempty"`  // in memory: cores that ran most of it
-	Groups     int       `json:"groups,omitempty"` // groups of nodes, each on one core
+	Groups     int       `json:"groups,omitempty"` // groups of nodes, each run by one core at a time
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	Processes  int       `json:"processes,omitempty"` // that ran the nodes, a group each; 0 in memory
