@@ -1,10 +1,15 @@
 package bus
 
 import (
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // freeAddress returns a loopback address with a port that was free.
@@ -169,4 +174,34 @@ func TestInvalidClusters(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
+}
+
+// A stock nats-server that reads the printed users admits them with the same permissions.
+func TestPrintedUsersAreThoseOfTheBus(t *testing.T) {
+	k, _ := member(t)
+	user, err := UserOf("r", k, "h0", "h2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := User{Public: user.Public, Subscribe: []string{"x"}}
+	for _, u := range []User{user, silent} {
+		o := &server.Options{}
+		path := filepath.Join(t.TempDir(), "users.conf")
+		if err := os.WriteFile(path, []byte("authorization {\n"+UsersConfig([]User{u})+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.ProcessConfigFile(path); err != nil {
+			t.Fatalf("%v\n%s", err, UsersConfig([]User{u}))
+		}
+		want := nkeyUsers([]User{u})[0].Permissions
+		got := o.Nkeys[0].Permissions
+		if o.Nkeys[0].Nkey != u.Public || lists(got) != lists(want) {
+			t.Errorf("read back %v, want %v", lists(got), lists(want))
+		}
+	}
+}
+
+// lists returns the patterns of permissions as text.
+func lists(p *server.Permissions) string {
+	return fmt.Sprint(p.Publish.Allow, p.Publish.Deny, p.Subscribe.Allow, p.Subscribe.Deny)
 }

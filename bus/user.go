@@ -1,6 +1,11 @@
 package bus
 
-import "github.com/nats-io/nats-server/v2/server"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
 
 // User is a member of a rack with its permissions on the bus. The holder of the key may
 // publish and subscribe on subjects that match the patterns, and on no others.
@@ -41,6 +46,31 @@ func nkeyUsers(users []User) (list []*server.NkeyUser) {
 		}})
 	}
 	return list
+}
+
+// UsersConfig returns the users and their permissions in the configuration language of
+// nats-server, for its block "authorization". It contains no secret.
+func UsersConfig(users []User) string {
+	var b strings.Builder
+	b.WriteString("users: [\n")
+	for _, u := range nkeyUsers(users) {
+		fmt.Fprintf(&b, "  {nkey: %s, permissions: {publish: %s, subscribe: %s}}\n", u.Nkey, config(u.Permissions.Publish), config(u.Permissions.Subscribe))
+	}
+	b.WriteString("]\n")
+	return b.String()
+}
+
+// config returns a permission in the configuration language.
+func config(p *server.SubjectPermission) string {
+	return fmt.Sprintf("{allow: %s, deny: %s}", patterns(p.Allow), patterns(p.Deny))
+}
+
+// patterns returns a list of patterns, whose tokens need no escapes.
+func patterns(list []string) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	return `["` + strings.Join(list, `", "`) + `"]`
 }
 
 // only allows the patterns and nothing else. The server takes an empty list as all.

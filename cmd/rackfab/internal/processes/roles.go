@@ -103,6 +103,7 @@ type busFlags struct {
 	create, open bool
 	cluster      string
 	routes       []string
+	print        bool
 }
 
 func busCommand() *cobra.Command {
@@ -122,6 +123,10 @@ func busCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if f.print {
+			_, err := io.WriteString(ready, bus.UsersConfig(users))
+			return err
+		}
 		return broker.Main(ctx, broker.Options{
 			Listen: listen, Users: users, Open: f.open, TLS: f.who, Cluster: f.cluster, Routes: f.routes, Metrics: f.metrics, Ready: ready,
 		})
@@ -135,6 +140,8 @@ func busCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&f.workers, "worker", nil, "names and ranges of the nodes of a worker, which has the key of the first one, h0..h7,s0; once per worker")
 	c.Flags().StringVar(&f.cluster, "cluster", "", "HOST:PORT for the other servers of the bus (default: none)")
 	c.Flags().StringSliceVar(&f.routes, "routes", nil, "HOST:PORT of --cluster of other servers; one that runs is enough")
+	c.Flags().BoolVar(&f.print, "print-users", false, "print the users of --keys and their permissions for the configuration of a stock nats-server, and exit")
+	c.MarkFlagsMutuallyExclusive("print-users", "open")
 	c.MarkFlagsMutuallyExclusive("keys", "open")
 	c.MarkFlagsMutuallyExclusive("worker", "open")
 	c.MarkFlagsMutuallyExclusive("make", "open")
