@@ -153,9 +153,8 @@ func (l *lan) in(i int, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", l.ports[i].namespace, program}, args...)...)
 }
 
-// metrics returns the metrics of a process in machine i, which serves them on its loopback
-// address.
-func (l *lan) metrics(t *testing.T, i int, address string) string {
+// get returns the answer to an HTTP request in machine i.
+func (l *lan) get(t *testing.T, i int, url string) string {
 	t.Helper()
 	dial := func(_ context.Context, network, address string) (c net.Conn, err error) {
 		done := make(chan struct{})
@@ -170,7 +169,7 @@ func (l *lan) metrics(t *testing.T, i int, address string) string {
 		return c, err
 	}
 	client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + address + "/metrics")
+	answer, err := client.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,103 +15,221 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rackOfMachines is leaf-spine on three machines: two with leaves and their hosts, one with the
-// spines.
-var rackOfMachines = []struct{ name, nics, switches string }{
-	{"h0", "h0..h15", "leaf0,leaf1"},
-	{"h16", "h16..h31", "leaf2,leaf3"},
-	{"spine0", "", "spine0..spine3"},
+// machines are a LAN with the certificates and keys of the members.
+type machines struct {
+	*lan
+	dir string // contains the folder certs
 }
 
-// metricsAt is the address of the metrics of a worker, in its own machine.
-const metricsAt = "127.0.0.1:9464"
+// newMachines creates n machines, 1 ms from each other, for leaf-spine.
+func newMachines(t *testing.T, n int) *machines {
+	t.Helper()
+	m := &machines{newLAN(t, n, time.Millisecond), t.TempDir()}
+	must(t, exec.Command(program, "certs", "leaf-spine", "--dir", m.certs(), "--host", strings.Join(m.each(n, "", ""), ",")))
+	return m
+}
 
-// Three machines, 1 ms from each other, with a server of the bus in each, run the rack of
-// one machine. If a server is killed, its processes use another one, and the digest stays.
+func (m *machines) certs() string { return filepath.Join(m.dir, "certs") }
+
+// each returns the addresses of the first n machines with a prefix and a suffix.
+func (m *machines) each(n int, prefix, suffix string) (list []string) {
+	for i := range n {
+		list = append(list, prefix+m.host(i)+suffix)
+	}
+	return list
+}
+
+// rackfabBus returns the command of server i of a cluster of n.
+func (m *machines) rackfabBus(_ *testing.T, i, n int) *exec.Cmd {
+	return m.in(i, append([]string{
+		"bus", "--listen", m.host(i) + ":4222", "--cluster", m.host(i) + ":6222", "--routes", strings.Join(m.each(n, "", ":6222"), ","),
+		"--keys", m.certs(), "--tls", m.certs(),
+	}, asWorkers(rackOfMachines)...)...)
+}
+
+// member returns the command of a process in machine i, which prefers the server there.
+func (m *machines) member(i, servers int, role, name, port string, more ...string) *exec.Cmd {
+	bus := m.each(servers, "nats://", ":4222")
+	return m.in(i, append([]string{
+		role, "--bus", strings.Join(append(bus[i:], bus[:i]...), ","), "--nkey", filepath.Join(m.certs(), name, "nkey"), "--tls", m.certs(),
+		"--listen", m.host(i) + port,
+	}, more...)...)
+}
+
+// nodes starts the controller in machine 0 and the workers in one machine each.
+func (m *machines) nodes(t *testing.T, servers int, workers []workerNodes) {
+	t.Helper()
+	serveAs(t, m.member(0, servers, "controller", "controller", ":7000"))
+	for _, w := range workers {
+		serveAs(t, m.member(w.machine, servers, "worker", w.name, ":0", "--name", w.name, "--nics", w.nics, "--switches", w.switches,
+			"--metrics-listen", w.metrics()))
+	}
+}
+
+// run starts leaf-spine on the machines, for a fabric time.
+func (m *machines) run(t *testing.T, duration string) *run {
+	t.Helper()
+	return startAs(t, m.in(0, "run", "leaf-spine", "--scheme", "pcn", "--duration", duration, "--controller", m.host(0)+":7000", "--tls", m.certs()))
+}
+
+// memory returns the digests of the same run in memory.
+func (m *machines) memory(t *testing.T, duration string) map[string]string {
+	t.Helper()
+	return digests(start(t, "leaf-spine", "--scheme", "pcn", "--duration", duration, "--bus", "memory").results(t))
+}
+
+// Three machines, with a server of the bus in each, run the rack of one machine. If a
+// server is killed, its processes use another one, and the digest stays. The servers are
+// `rackfab bus`, and a stock nats-server with the file of the guide.
 func TestMachinesMatchMemory(t *testing.T) {
-	net := newLAN(t, len(rackOfMachines), time.Millisecond)
-	certs := filepath.Join(t.TempDir(), "certs")
-	var hosts, bus, cluster, workers []string
-	for i, m := range rackOfMachines {
-		hosts = append(hosts, net.host(i))
-		bus = append(bus, "nats://"+net.host(i)+":4222")
-		cluster = append(cluster, net.host(i)+":6222")
-		workers = append(workers, "--worker", strings.Trim(m.nics+","+m.switches, ","))
-	}
-	must(t, exec.Command(program, "certs", "leaf-spine", "--dir", certs, "--host", strings.Join(hosts, ",")))
-
-	var servers []*exec.Cmd
-	for i := range rackOfMachines {
-		servers = append(servers, net.in(i, append([]string{
-			"bus", "--listen", net.host(i) + ":4222", "--cluster", cluster[i], "--routes", strings.Join(cluster, ","),
-			"--keys", certs, "--tls", certs,
-		}, workers...)...))
-	}
-	serveAs(t, servers[0])
-	serveAs(t, servers[2])
-	killable(t, servers[1])
-	member := func(i int, role, name, port string, more ...string) *exec.Cmd {
-		near := bus[i] // the server of the machine, then the others
-		for _, url := range bus {
-			if url != bus[i] {
-				near += "," + url
+	const duration = "1ms"
+	for name, server := range map[string]func(m *machines, t *testing.T, i, n int) *exec.Cmd{
+		"rackfab": (*machines).rackfabBus, "nats-server": (*machines).stockCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := len(rackOfMachines)
+			m := newMachines(t, n)
+			var servers []*exec.Cmd
+			for i := range n {
+				servers = append(servers, server(m, t, i, n))
+				m.killable(t, i, servers[i])
 			}
-		}
-		return net.in(i, append([]string{
-			role, "--bus", near, "--nkey", filepath.Join(certs, name, "nkey"), "--tls", certs, "--listen", net.host(i) + port,
-		}, more...)...)
+			m.nodes(t, n, rackOfMachines)
+			r := m.run(t, duration)
+			r.underWay(t)
+			second := rackOfMachines[1]
+			if n := m.metric(t, second, "rackfab_bus_reconnects_total"); n != 0 {
+				t.Errorf("the worker has reconnected %d times before its server is killed", n)
+			}
+			if err := servers[1].Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			got := digests(r.results(t))
+			if m.metric(t, second, "rackfab_bus_reconnects_total") == 0 {
+				t.Error("the worker has not reconnected: the run ended before its server was killed")
+			}
+			if diff := cmp.Diff(m.memory(t, duration), got); diff != "" {
+				t.Errorf("digests differ (-memory +machines):\n%s", diff)
+			}
+		})
 	}
-	serveAs(t, member(0, "controller", "controller", ":7000"))
-	for i, m := range rackOfMachines {
-		serveAs(t, member(i, "worker", m.name, ":7001", "--name", m.name, "--nics", m.nics, "--switches", m.switches, "--metrics-listen", metricsAt))
-	}
+}
 
-	flags := []string{"run", "leaf-spine", "--scheme", "pcn", "--duration", "1ms"}
-	far := startAs(t, net.in(0, append(flags, "--controller", net.host(0)+":7000", "--tls", certs)...))
-	far.underWay(t)
-	if n := reconnects(t, net, 1); n != 0 {
-		t.Errorf("the worker has reconnected %d times before its server is killed", n)
-	}
-	if err := servers[1].Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	got := digests(far.results(t))
-	if n := reconnects(t, net, 1); n == 0 {
-		t.Error("the worker has not reconnected: the run ended before its server was killed")
-	}
-	want := digests(startAs(t, exec.Command(program, append(flags, "--bus", "memory")...)).results(t))
-	if diff := cmp.Diff(want, got); diff != "" {
+// The leaf node of a machine keeps the traffic of that machine's processes to itself.
+func TestLeafNodeKeepsLocalTraffic(t *testing.T) {
+	const duration = "1ms"
+	m := newMachines(t, 2)
+	m.killable(t, 0, m.stock(t, 0, "cluster.conf", asWorkers(rackOfLeafNode)))
+	m.killable(t, 1, m.stock(t, 1, "leaf.conf", asWorkers(rackOfLeafNode)))
+	m.nodes(t, 2, rackOfLeafNode)
+	if diff := cmp.Diff(m.memory(t, duration), digests(m.run(t, duration).results(t))); diff != "" {
 		t.Errorf("digests differ (-memory +machines):\n%s", diff)
 	}
+	sent := m.metric(t, rackOfLeafNode[1], "rackfab_envelopes_sent_total") + m.metric(t, rackOfLeafNode[2], "rackfab_envelopes_sent_total")
+	var leaf struct {
+		Leafs []struct {
+			In  int `json:"in_msgs"`
+			Out int `json:"out_msgs"`
+		}
+	}
+	if err := json.Unmarshal([]byte(m.get(t, 1, "http://127.0.0.1:8222/leafz")), &leaf); err != nil || len(leaf.Leafs) != 1 {
+		t.Fatalf("%+v, %v", leaf, err)
+	}
+	// The envelopes between leaves and spines cross, a third; and some announcements.
+	crossed := leaf.Leafs[0].Out
+	t.Logf("%d of %d envelopes leave the machine", crossed, sent)
+	if sent < 500 || crossed > sent/2 || crossed < sent/4 {
+		t.Errorf("%d of %d envelopes leave the machine, want a third of 500 or more", crossed, sent)
+	}
 }
 
-// killable starts a process that serves and may end before the test does.
-func killable(t *testing.T, c *exec.Cmd) {
+// stockCluster returns the command of server i of a cluster of nats-servers.
+func (m *machines) stockCluster(t *testing.T, i, _ int) *exec.Cmd {
 	t.Helper()
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	return m.stock(t, i, "cluster.conf", asWorkers(rackOfMachines))
+}
+
+// stock returns the command of a nats-server in machine i, in a folder as the guide has it.
+func (m *machines) stock(t *testing.T, i int, config string, workers []string) *exec.Cmd {
+	t.Helper()
+	path := filepath.Join(m.dir, "nats-server")
+	if _, err := os.Stat(path); err != nil {
+		must(t, exec.Command("go", "build", "-o", path, "github.com/nats-io/nats-server/v2"))
+		users := must(t, exec.Command(program, append([]string{"bus", "--keys", m.certs(), "--print-users"}, workers...)...))
+		if err := os.WriteFile(filepath.Join(m.dir, "users.conf"), []byte(users), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(m.dir, os.DirFS("../deploy/nats")); err != nil {
+			t.Fatal(err)
+		}
 	}
+	c := exec.Command("ip", "netns", "exec", m.ports[i].namespace, path, "--config", config)
+	c.Dir, c.Env = m.dir, append(os.Environ(), "RACKFAB_HOST="+m.host(i))
+	return c
+}
+
+// killable starts a server of the bus in machine i and waits until it serves. It may end
+// before the test does.
+func (m *machines) killable(t *testing.T, i int, c *exec.Cmd) {
+	t.Helper()
+	var log bytes.Buffer
+	c.Stderr = &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatalf("%v: %v", c.Args, err)
+	ended := make(chan struct{})
+	go func() { _ = c.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = c.Process.Kill(); <-ended })
+	for m.in(i, "health", "nats://"+m.host(i)+":4222", "--tls", m.certs()).Run() != nil {
+		select {
+		case <-ended:
+			t.Fatalf("%v ended: %s", c.Args, &log)
+		default:
+		}
 	}
 }
 
-// reconnects returns how often the worker in machine i has reconnected to the bus.
-func reconnects(t *testing.T, net *lan, i int) int {
-	t.Helper()
-	text := net.metrics(t, i, metricsAt)
-	m := regexp.MustCompile(`(?m)^rackfab_bus_reconnects_total(?:{.*})? (\d+)$`).FindStringSubmatch(text)
-	if m == nil {
-		t.Fatalf("no number of reconnections in\n%s", text)
+// workerNodes are the nodes of a worker, and its machine.
+type workerNodes struct {
+	machine              int
+	name, nics, switches string
+}
+
+// metrics returns the address of the metrics of a worker, in its own machine.
+func (w workerNodes) metrics() string {
+	return map[bool]string{true: "127.0.0.1:9464", false: "127.0.0.1:9465"}[w.nics != ""]
+}
+
+// rackOfMachines is leaf-spine on three machines: two with leaves and their hosts, one with
+// the spines. In rackOfLeafNode, one machine has two workers.
+var (
+	rackOfMachines = []workerNodes{
+		{0, "h0", "h0..h15", "leaf0,leaf1"}, {1, "h16", "h16..h31", "leaf2,leaf3"}, {2, "spine0", "", "spine0..spine3"},
 	}
-	n, err := strconv.Atoi(m[1])
+	rackOfLeafNode = []workerNodes{
+		{0, "h0", "h0..h15", "leaf0,leaf1,spine0..spine3"}, {1, "h16", "h16..h31", ""}, {1, "leaf2", "", "leaf2,leaf3"},
+	}
+)
+
+// asWorkers returns the flags --worker of the bus.
+func asWorkers(list []workerNodes) (flags []string) {
+	for _, w := range list {
+		flags = append(flags, "--worker", strings.Trim(w.nics+","+w.switches, ","))
+	}
+	return flags
+}
+
+// metric returns a metric of a worker without its labels.
+func (m *machines) metric(t *testing.T, w workerNodes, name string) int {
+	t.Helper()
+	text := m.get(t, w.machine, "http://"+w.metrics()+"/metrics")
+	found := regexp.MustCompile(`(?m)^` + name + `(?:{.*})? (\S+)$`).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no %s in\n%s", name, text)
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return int(n)
 }
