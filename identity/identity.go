@@ -45,7 +45,7 @@ const (
 // KeyPath returns the path of a member's key for the bus.
 func KeyPath(dir, member string) string { return filepath.Join(dir, member, keyFile) }
 
-// ReadKey reads a bus key. It refuses a file that anyone but its owner may read.
+// ReadKey reads a bus key. It refuses a file that others may read, see private.
 func ReadKey(path string) (bus.Key, error) {
 	text, err := readSecret(path)
 	if err != nil {
@@ -58,16 +58,23 @@ func ReadKey(path string) (bus.Key, error) {
 	return key, nil
 }
 
-// readSecret reads a file that only its owner may read.
+// readSecret reads a file that is private.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); !private(mode, rootOwns(info), os.Geteuid() == 0) {
 		return nil, fmt.Errorf("%s: readable by others (mode %04o): chmod 600", path, mode)
 	}
 	return os.ReadFile(path)
+}
+
+// private reports whether a file of a mode may be a secret: only its owner may read it, or
+// root and the group of a process that is not root. The latter is how Kubernetes mounts
+// the files of a Secret.
+func private(mode fs.FileMode, ofRoot, asRoot bool) bool {
+	return mode&0o077 == 0 || mode&0o037 == 0 && ofRoot && !asRoot
 }
 
 // writeSecret writes a file that only its owner may read. It replaces the file

@@ -256,3 +256,26 @@ func TestInvalidCA(t *testing.T) {
 		}
 	}
 }
+
+// A secret of root may be readable by the group of another user's process, as Kubernetes
+// mounts it. Any other secret is its owner's alone.
+func TestPrivateFiles(t *testing.T) {
+	for _, tt := range []struct {
+		mode                   fs.FileMode
+		ofRoot, asRoot, accept bool
+	}{
+		{0o600, false, false, true},
+		{0o400, true, true, true},
+		{0o440, true, false, true},
+		{0o440, true, true, false},
+		{0o440, false, false, false},
+		{0o460, true, false, false},
+		{0o444, true, false, false},
+		{0o604, true, false, false},
+		{0o640, false, true, false},
+	} {
+		if have := private(tt.mode, tt.ofRoot, tt.asRoot); have != tt.accept {
+			t.Errorf("mode %04o, of root: %t, read by root: %t: accepted is %t", tt.mode, tt.ofRoot, tt.asRoot, have)
+		}
+	}
+}

@@ -24,6 +24,7 @@ const healthLimit = 5 * time.Second
 
 func healthCommand() *cobra.Command {
 	var tls string
+	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "health [ADDRESS]",
 		Short: "Check whether a process of a rack serves, and fail if it does not",
@@ -45,9 +46,9 @@ func healthCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context(), healthLimit)
+			ctx, cancel := context.WithTimeout(c.Context(), healthLimit+wait)
 			defer cancel()
-			if err := health.Check(ctx, address, who); err != nil {
+			if err := awaitHealth(ctx, time.Now().Add(wait), address, who); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), "serving")
@@ -55,5 +56,26 @@ func healthCommand() *cobra.Command {
 		},
 	}
 	client.TLSFlag(c, &tls)
+	c.Flags().DurationVar(&wait, "wait", 0, "repeat the check until it succeeds, for this time at most: 5m")
 	return c
+}
+
+// again is the interval of repeated checks.
+const again = 500 * time.Millisecond
+
+// awaitHealth repeats the check until it succeeds or the limit has passed.
+func awaitHealth(ctx context.Context, limit time.Time, address string, who *identity.TLS) error {
+	tick := time.NewTicker(again)
+	defer tick.Stop()
+	for {
+		err := health.Check(ctx, address, who)
+		if err == nil || time.Now().After(limit) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
 }
