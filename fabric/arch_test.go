@@ -89,9 +89,10 @@ var rules = []rule{
 	{"cmd/rackfab/internal/completion", []string{"cmd/rackfab/internal/client", "cmd/rackfab/internal/inspect", "cmd/rackfab/internal/query", "fabric/cc", "fabric/scenariofile", "fabric/topology", "proto/..."}, nil, "completion asks for names and changes nothing"},
 	{"cmd/rackfab/internal/engine", []string{"cores", "cmd/rackfab/internal/client", "cmd/rackfab/internal/telemetry", "fabric/...", "identity", "services/..."}, nil, "an engine runs one scenario; which ones, and how results are shown, is the concern of batch"},
 	{"cmd/rackfab/internal/batch", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/engine", "cmd/rackfab/internal/load", "fabric/...", "report/...", "services/controller", "study", "sweep"}, nil, "batch runs end by themselves; commands for live racks are in live"},
-	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/topology", "fabric/unit", "identity", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
+	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/scenariofile", "fabric/topology", "fabric/unit", "identity", "kubernetes", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every package"},
 	{"compose", []string{"..."}, nil, "the container rack is generated from facts of every package"},
+	{"kubernetes", []string{"bus", "compose", "fabric/...", "services/launch"}, nil, "manifests are text with names, ports and command lines; processes are started by Kubernetes"},
 }
 
 // restricted lists the external modules that only few packages may import. The first row that
@@ -99,6 +100,7 @@ var rules = []rule{
 var restricted = []struct{ module, dir, why string }{
 	{"go.opentelemetry.io/proto/otlp", "services/collector", ""},
 	{"go.opentelemetry.io", "services/internal/telemetry", "machines emit notes, and package telemetry alone turns them into spans and metrics: call it instead"},
+	{"github.com/nats-io/nats-server", "e2e", ""}, // reads printed configuration files
 	{"github.com/nats-io", "bus", "only the bus imports NATS: use a bus.Link instead"},
 }
 

@@ -57,7 +57,7 @@ var groups = []struct {
 	{"Live racks:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
 	{"Changes of a live rack:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
 	{"Analysis:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
-	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "worker", "collector", "compose", "certs", "health"}},
+	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "worker", "collector", "compose", "kubernetes", "certs", "health"}},
 }
 
 // addUsage puts the commands below root into their groups. It makes usage errors refer to

@@ -1,5 +1,5 @@
 // Package processes holds the commands that run one process of a rack each, and those
-// that prepare and check processes: certs, compose, health.
+// that prepare and check processes: certs, compose, kubernetes, health.
 package processes
 
 import (

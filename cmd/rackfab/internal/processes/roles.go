@@ -26,7 +26,7 @@ func Commands() []*cobra.Command {
 	return []*cobra.Command{
 		busCommand(), controllerCommand(), nodeCommand("nic", "Run one NIC of a rack", "h0", nic.Main),
 		nodeCommand("switch", "Run one switch of a rack", "s0", switchd.Main), workerCommand(),
-		collectorCommand(), pageCommand(), composeCommand(), certsCommand(), healthCommand(),
+		collectorCommand(), pageCommand(), composeCommand(), kubernetesCommand(), certsCommand(), healthCommand(),
 	}
 }
 
