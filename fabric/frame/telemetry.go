@@ -74,6 +74,12 @@ func (f *Frame) Carrier() Carrier {
 	if f.shift == 0 {
 		return CarrierNone
 	}
+	return f.carrier()
+}
+
+// carrier returns the format of telemetry that is present. It is apart from Carrier, so that the
+// latter is inlined where every frame passes.
+func (f *Frame) carrier() Carrier {
 	switch binary.BigEndian.Uint16(f.head[udpDst:]) {
 	case PortINT:
 		return CarrierINT

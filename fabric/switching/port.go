@@ -12,8 +12,7 @@ type port struct {
 	PortConfig
 	id     fabric.Port
 	cable  fabric.Cable
-	freeAt unit.Time  // end of the current transmission
-	sent   unit.Bytes // on the link, with its overhead, since the start
+	freeAt unit.Time // end of the current transmission
 	queues [fabric.Priorities]queue
 	// waiting is the set of classes with a non-empty queue.
 	waiting classSet
@@ -93,7 +92,6 @@ func noteFrame(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Ev
 // at which the peer has received the last byte.
 func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	p.freeAt = now + p.Rate.Serialise(length+p.Overhead)
-	p.sent += length + p.Overhead
 	return p.freeAt + p.Delay
 }
 

@@ -28,10 +28,20 @@ func (s *Switch) telemetry(now unit.Time, p *port, from fabric.Port, class fabri
 // push writes the hop that the frame's carrier asks for.
 func (s *Switch) push(now unit.Time, p *port, from fabric.Port, class fabric.Priority, entered unit.Time, f *frame.Frame) frame.Push {
 	if f.Carrier() == frame.CarrierLoad {
-		return f.PushLoad(frame.Load{At: now, Sent: p.sent, Depth: p.depth.bytes, Rate: p.Rate}, p.MTU)
+		return f.PushLoad(frame.Load{At: now, Sent: p.sent(), Depth: p.depth.bytes, Rate: p.Rate}, p.MTU)
 	}
 	return f.PushHop(&frame.Hop{
 		Node: s.cfg.Number, In: uint16(from), Out: uint16(p.id),
 		Depth: uint32(p.queues[class].bytes), Entered: entered,
 	}, p.MTU)
+}
+
+// sent returns the bytes that the port has sent on its link, with the link's overhead, apart from
+// PFC frames.
+func (p *port) sent() (bytes unit.Bytes) {
+	for i := range p.stats {
+		c := &p.stats[i]
+		bytes += c.SentBytes + c.TelemetryBytes + unit.Bytes(c.SentFrames)*p.Overhead
+	}
+	return bytes
 }
