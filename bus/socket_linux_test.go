@@ -31,7 +31,18 @@ func sockets(t *testing.T) (a, b net.Conn) {
 	return a, b
 }
 
+// A socket transfers all, whether its reads sleep or spin.
 func TestSocketTransfersMoreThanItsBuffers(t *testing.T) {
+	for _, runtime := range []string{"", "spin"} {
+		t.Run(runtime, func(t *testing.T) {
+			t.Setenv(runtimeVariable, runtime)
+			transfer32MB(t)
+		})
+	}
+}
+
+func transfer32MB(t *testing.T) {
+	t.Helper()
 	a, b := sockets(t)
 	if _, ok := a.(*socket); !ok {
 		t.Fatalf("a %T", a)

@@ -229,10 +229,11 @@ func (r *Rack) spawnAll() (err error) {
 	if r.o.Bus != "" {
 		args = append(args, "--advertise", loopback) // the bus may be on another machine, the controller is on this one
 	}
+	env := spawn.NodeEnv(len(r.o.Groups))
 	for _, nodes := range r.o.Groups {
 		name := nodes[0].Name
 		role, own := Role(nodes)
-		p, err := r.spawner.Start(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Secrets: r.secrets(name)})
+		p, err := r.spawner.Start(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Env: env, Secrets: r.secrets(name)})
 		if err != nil {
 			return err
 		}

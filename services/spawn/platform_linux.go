@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -14,7 +15,7 @@ func attributes() *syscall.SysProcAttr {
 }
 
 // runtimeVariable is the environment variable that turns BusEnv off if its value is
-// "plain" (docs/adr/009).
+// "plain", and makes connections to the bus spin if it is "spin" (docs/adr/009).
 const runtimeVariable = "RACKFAB_RUNTIME"
 
 // schedtrace is a setting of the Go runtime for a process that alternates between sleep
@@ -31,4 +32,14 @@ func BusEnv() []string {
 		return nil
 	}
 	return []string{"GODEBUG=" + strings.TrimPrefix(debug+","+schedtrace, ",")}
+}
+
+// NodeEnv returns the environment of a rack's nodes in that many processes, in addition to
+// the launcher's own. They spin while they wait for the bus if each may have a processor.
+// It is empty if the user has set the variable.
+func NodeEnv(processes int) []string {
+	if os.Getenv(runtimeVariable) != "" || processes > runtime.GOMAXPROCS(0) {
+		return nil
+	}
+	return []string{runtimeVariable + "=spin"}
 }

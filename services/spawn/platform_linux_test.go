@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -19,6 +20,27 @@ func TestBusEnv(t *testing.T) {
 			t.Setenv("GODEBUG", tt.godebug)
 			t.Setenv(runtimeVariable, tt.runtime)
 			if got := BusEnv(); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Nodes spin only if there are processors for all of their processes.
+func TestNodeEnv(t *testing.T) {
+	processors := runtime.GOMAXPROCS(0)
+	for _, tt := range []struct {
+		name, runtime string
+		processes     int
+		want          []string
+	}{
+		{"a processor each", "", processors, []string{runtimeVariable + "=spin"}},
+		{"too few processors", "", processors + 1, nil},
+		{"set by the user", "plain", processors, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv(runtimeVariable, tt.runtime)
+			if got := NodeEnv(tt.processes); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -11,3 +11,6 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 
 // BusEnv returns nil: only Linux was measured.
 func BusEnv() []string { return nil }
+
+// NodeEnv returns nil: only Linux was measured.
+func NodeEnv(int) []string { return nil }
