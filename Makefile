@@ -70,8 +70,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
-bench: ## run racks of several sizes on one core and on several, and print the machine and the figures
+bench: ## run racks of several sizes, in memory on one core and on several, and over NATS; print the machine and the figures
+	@uname -srm; nproc; go version
 	go test ./cores -run '^$$' -bench Racks -benchtime 1x
+	go test ./e2e -run '^$$' -bench Goals -benchtime 1x
 
 tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## build the pinned tools into the user's cache
 
