@@ -10,7 +10,10 @@ import (
 	"runtime"
 	"strconv"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
@@ -23,6 +26,7 @@ import (
 type FreeOptions struct {
 	Name   string // unique among the workers of the bus
 	Cores  int    // that it gives to its clients; 0 for GOMAXPROCS
+	Build  string // of this program; clients of another build may run no cells
 	Bus    string // URL of the bus, also for the children
 	Access bus.Access
 	TLS    *identity.TLS // of the worker, on gRPC and bus; nil for plain TCP
@@ -72,7 +76,7 @@ func serveFree(ctx context.Context, conn bus.Conn, o FreeOptions) error {
 		return err
 	}
 	defer children.Close()
-	service := &free{ctx: ctx, o: o, children: children, lent: make(chan struct{}, 1)}
+	service := &free{ctx: ctx, o: o, children: children, cores: semaphore.NewWeighted(int64(o.Cores)), pool: cores.NewPool(o.Cores)}
 	if err := service.setPorts(address); err != nil {
 		return err
 	}
@@ -93,7 +97,9 @@ func serveFree(ctx context.Context, conn bus.Conn, o FreeOptions) error {
 	if err := server.Serve(ctx); err != nil {
 		return err
 	}
-	service.lent <- struct{}{} // the processes have ended
+	if err := service.cores.Acquire(context.Background(), int64(o.Cores)); err != nil { // the processes have ended
+		return err
+	}
 	var refused *discovery.RefusedError
 	if errors.As(context.Cause(ctx), &refused) {
 		return refused

@@ -7,10 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/cores"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
@@ -28,7 +30,8 @@ type free struct {
 	ctx      context.Context // of the worker; its end ends all calls
 	o        FreeOptions
 	children *spawn.Spawner
-	lent     chan struct{} // holds a token while a client has the worker
+	cores    *semaphore.Weighted // those in use: all by a lent worker, or those of cells
+	pool     *cores.Pool         // of the cells
 
 	// Where the children listen, and the host that they announce. Port 0 is a free one.
 	host      string
@@ -46,12 +49,10 @@ type hosting struct {
 
 // Host lends the worker to a client; see WorkerService.
 func (w *free) Host(stream rackfabv1.WorkerService_HostServer) error {
-	select {
-	case w.lent <- struct{}{}:
-	default:
-		return status.Errorf(codes.ResourceExhausted, "worker %s is lent to another client", w.o.Name)
+	if !w.cores.TryAcquire(int64(w.o.Cores)) {
+		return status.Errorf(codes.ResourceExhausted, "worker %s is lent to another client, or runs cells", w.o.Name)
 	}
-	defer func() { <-w.lent }()
+	defer w.cores.Release(int64(w.o.Cores))
 	ctx, end := context.WithCancel(stream.Context())
 	defer end()
 	defer context.AfterFunc(w.ctx, end)()

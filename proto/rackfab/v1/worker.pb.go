@@ -21,6 +21,194 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RunCellRequest describes a cell: a run of one scenario.
+type RunCellRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The scenario, as YAML, at most 4 MiB with the rest of the message.
+	Scenario []byte `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	// The build of the client. Builds may differ in their outcomes, so that the worker
+	// refuses another one than its own.
+	Build string `protobuf:"bytes,2,opt,name=build,proto3" json:"build,omitempty"`
+	// The cores of the run, which must be free; 0 for one, and for others as long as they
+	// are idle and make the run faster.
+	Cores int32 `protobuf:"varint,3,opt,name=cores,proto3" json:"cores,omitempty"`
+	// Omit the series and the nodes from the outcome.
+	Figures bool `protobuf:"varint,4,opt,name=figures,proto3" json:"figures,omitempty"`
+	// Names of kinds of notes, such as "rate-changed", that the worker sends; see RunConfig.
+	NoteKinds     []string `protobuf:"bytes,5,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunCellRequest) Reset() {
+	*x = RunCellRequest{}
+	mi := &file_rackfab_v1_worker_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunCellRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunCellRequest) ProtoMessage() {}
+
+func (x *RunCellRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_worker_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunCellRequest.ProtoReflect.Descriptor instead.
+func (*RunCellRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *RunCellRequest) GetScenario() []byte {
+	if x != nil {
+		return x.Scenario
+	}
+	return nil
+}
+
+func (x *RunCellRequest) GetBuild() string {
+	if x != nil {
+		return x.Build
+	}
+	return ""
+}
+
+func (x *RunCellRequest) GetCores() int32 {
+	if x != nil {
+		return x.Cores
+	}
+	return 0
+}
+
+func (x *RunCellRequest) GetFigures() bool {
+	if x != nil {
+		return x.Figures
+	}
+	return false
+}
+
+func (x *RunCellRequest) GetNoteKinds() []string {
+	if x != nil {
+		return x.NoteKinds
+	}
+	return nil
+}
+
+// RunCellResponse is one event of the run.
+type RunCellResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event.
+	//
+	// Types that are valid to be assigned to Event:
+	//
+	//	*RunCellResponse_Progress
+	//	*RunCellResponse_Notes
+	//	*RunCellResponse_Outcome
+	Event         isRunCellResponse_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunCellResponse) Reset() {
+	*x = RunCellResponse{}
+	mi := &file_rackfab_v1_worker_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunCellResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunCellResponse) ProtoMessage() {}
+
+func (x *RunCellResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_worker_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunCellResponse.ProtoReflect.Descriptor instead.
+func (*RunCellResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RunCellResponse) GetEvent() isRunCellResponse_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *RunCellResponse) GetProgress() *FabricProgress {
+	if x != nil {
+		if x, ok := x.Event.(*RunCellResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *RunCellResponse) GetNotes() *NodeNotes {
+	if x != nil {
+		if x, ok := x.Event.(*RunCellResponse_Notes); ok {
+			return x.Notes
+		}
+	}
+	return nil
+}
+
+func (x *RunCellResponse) GetOutcome() []byte {
+	if x != nil {
+		if x, ok := x.Event.(*RunCellResponse_Outcome); ok {
+			return x.Outcome
+		}
+	}
+	return nil
+}
+
+type isRunCellResponse_Event interface {
+	isRunCellResponse_Event()
+}
+
+type RunCellResponse_Progress struct {
+	// The progress of the run, a few times a second.
+	Progress *FabricProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type RunCellResponse_Notes struct {
+	// Notes of a node, after the run; those of one node are in order of time.
+	Notes *NodeNotes `protobuf:"bytes,2,opt,name=notes,proto3,oneof"`
+}
+
+type RunCellResponse_Outcome struct {
+	// A part of the outcome, in JSON. All parts in their order are the whole.
+	Outcome []byte `protobuf:"bytes,3,opt,name=outcome,proto3,oneof"`
+}
+
+func (*RunCellResponse_Progress) isRunCellResponse_Event() {}
+
+func (*RunCellResponse_Notes) isRunCellResponse_Event() {}
+
+func (*RunCellResponse_Outcome) isRunCellResponse_Event() {}
+
 // HostRequest is one step of the client.
 type HostRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -32,7 +220,7 @@ type HostRequest struct {
 
 func (x *HostRequest) Reset() {
 	*x = HostRequest{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[0]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44,7 +232,7 @@ func (x *HostRequest) String() string {
 func (*HostRequest) ProtoMessage() {}
 
 func (x *HostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[0]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -57,7 +245,7 @@ func (x *HostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRequest.ProtoReflect.Descriptor instead.
 func (*HostRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{0}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *HostRequest) GetRack() *HostedRack {
@@ -82,7 +270,7 @@ type HostedRack struct {
 
 func (x *HostedRack) Reset() {
 	*x = HostedRack{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[1]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -94,7 +282,7 @@ func (x *HostedRack) String() string {
 func (*HostedRack) ProtoMessage() {}
 
 func (x *HostedRack) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[1]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -107,7 +295,7 @@ func (x *HostedRack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostedRack.ProtoReflect.Descriptor instead.
 func (*HostedRack) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{1}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *HostedRack) GetName() string {
@@ -146,7 +334,7 @@ type HostedGroup struct {
 
 func (x *HostedGroup) Reset() {
 	*x = HostedGroup{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[2]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -158,7 +346,7 @@ func (x *HostedGroup) String() string {
 func (*HostedGroup) ProtoMessage() {}
 
 func (x *HostedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[2]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -171,7 +359,7 @@ func (x *HostedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostedGroup.ProtoReflect.Descriptor instead.
 func (*HostedGroup) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *HostedGroup) GetNics() string {
@@ -212,7 +400,7 @@ type HostResponse struct {
 
 func (x *HostResponse) Reset() {
 	*x = HostResponse{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[3]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -224,7 +412,7 @@ func (x *HostResponse) String() string {
 func (*HostResponse) ProtoMessage() {}
 
 func (x *HostResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[3]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -237,7 +425,7 @@ func (x *HostResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostResponse.ProtoReflect.Descriptor instead.
 func (*HostResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HostResponse) GetEvent() isHostResponse_Event {
@@ -310,7 +498,7 @@ type WorkerLent struct {
 
 func (x *WorkerLent) Reset() {
 	*x = WorkerLent{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[4]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +510,7 @@ func (x *WorkerLent) String() string {
 func (*WorkerLent) ProtoMessage() {}
 
 func (x *WorkerLent) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[4]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +523,7 @@ func (x *WorkerLent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerLent.ProtoReflect.Descriptor instead.
 func (*WorkerLent) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WorkerLent) GetCores() int32 {
@@ -356,7 +544,7 @@ type ProcessReady struct {
 
 func (x *ProcessReady) Reset() {
 	*x = ProcessReady{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[5]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +556,7 @@ func (x *ProcessReady) String() string {
 func (*ProcessReady) ProtoMessage() {}
 
 func (x *ProcessReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[5]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +569,7 @@ func (x *ProcessReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessReady.ProtoReflect.Descriptor instead.
 func (*ProcessReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ProcessReady) GetName() string {
@@ -410,7 +598,7 @@ type ProcessEnded struct {
 
 func (x *ProcessEnded) Reset() {
 	*x = ProcessEnded{}
-	mi := &file_rackfab_v1_worker_proto_msgTypes[6]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -422,7 +610,7 @@ func (x *ProcessEnded) String() string {
 func (*ProcessEnded) ProtoMessage() {}
 
 func (x *ProcessEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_worker_proto_msgTypes[6]
+	mi := &file_rackfab_v1_worker_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -435,7 +623,7 @@ func (x *ProcessEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnded.ProtoReflect.Descriptor instead.
 func (*ProcessEnded) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_worker_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProcessEnded) GetName() string {
@@ -478,7 +666,19 @@ var File_rackfab_v1_worker_proto protoreflect.FileDescriptor
 const file_rackfab_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"\x17rackfab/v1/worker.proto\x12\n" +
-	"rackfab.v1\"9\n" +
+	"rackfab.v1\x1a\x1brackfab/v1/controller.proto\x1a\x15rackfab/v1/node.proto\"\x91\x01\n" +
+	"\x0eRunCellRequest\x12\x1a\n" +
+	"\bscenario\x18\x01 \x01(\fR\bscenario\x12\x14\n" +
+	"\x05build\x18\x02 \x01(\tR\x05build\x12\x14\n" +
+	"\x05cores\x18\x03 \x01(\x05R\x05cores\x12\x18\n" +
+	"\afigures\x18\x04 \x01(\bR\afigures\x12\x1d\n" +
+	"\n" +
+	"note_kinds\x18\x05 \x03(\tR\tnoteKinds\"\x9f\x01\n" +
+	"\x0fRunCellResponse\x128\n" +
+	"\bprogress\x18\x01 \x01(\v2\x1a.rackfab.v1.FabricProgressH\x00R\bprogress\x12-\n" +
+	"\x05notes\x18\x02 \x01(\v2\x15.rackfab.v1.NodeNotesH\x00R\x05notes\x12\x1a\n" +
+	"\aoutcome\x18\x03 \x01(\fH\x00R\aoutcomeB\a\n" +
+	"\x05event\"9\n" +
 	"\vHostRequest\x12*\n" +
 	"\x04rack\x18\x01 \x01(\v2\x16.rackfab.v1.HostedRackR\x04rack\"o\n" +
 	"\n" +
@@ -505,9 +705,10 @@ const file_rackfab_v1_worker_proto_rawDesc = "" +
 	"\x05nodes\x18\x02 \x01(\x05R\x05nodes\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x05R\x03pid\x12\x14\n" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x10\n" +
-	"\x03log\x18\x05 \x03(\tR\x03log2N\n" +
+	"\x03log\x18\x05 \x03(\tR\x03log2\x94\x01\n" +
 	"\rWorkerService\x12=\n" +
-	"\x04Host\x12\x17.rackfab.v1.HostRequest\x1a\x18.rackfab.v1.HostResponse(\x010\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\x04Host\x12\x17.rackfab.v1.HostRequest\x1a\x18.rackfab.v1.HostResponse(\x010\x01\x12D\n" +
+	"\aRunCell\x12\x1a.rackfab.v1.RunCellRequest\x1a\x1b.rackfab.v1.RunCellResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_worker_proto_rawDescOnce sync.Once
@@ -521,29 +722,37 @@ func file_rackfab_v1_worker_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_worker_proto_rawDescData
 }
 
-var file_rackfab_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_rackfab_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_rackfab_v1_worker_proto_goTypes = []any{
-	(*HostRequest)(nil),  // 0: rackfab.v1.HostRequest
-	(*HostedRack)(nil),   // 1: rackfab.v1.HostedRack
-	(*HostedGroup)(nil),  // 2: rackfab.v1.HostedGroup
-	(*HostResponse)(nil), // 3: rackfab.v1.HostResponse
-	(*WorkerLent)(nil),   // 4: rackfab.v1.WorkerLent
-	(*ProcessReady)(nil), // 5: rackfab.v1.ProcessReady
-	(*ProcessEnded)(nil), // 6: rackfab.v1.ProcessEnded
+	(*RunCellRequest)(nil),  // 0: rackfab.v1.RunCellRequest
+	(*RunCellResponse)(nil), // 1: rackfab.v1.RunCellResponse
+	(*HostRequest)(nil),     // 2: rackfab.v1.HostRequest
+	(*HostedRack)(nil),      // 3: rackfab.v1.HostedRack
+	(*HostedGroup)(nil),     // 4: rackfab.v1.HostedGroup
+	(*HostResponse)(nil),    // 5: rackfab.v1.HostResponse
+	(*WorkerLent)(nil),      // 6: rackfab.v1.WorkerLent
+	(*ProcessReady)(nil),    // 7: rackfab.v1.ProcessReady
+	(*ProcessEnded)(nil),    // 8: rackfab.v1.ProcessEnded
+	(*FabricProgress)(nil),  // 9: rackfab.v1.FabricProgress
+	(*NodeNotes)(nil),       // 10: rackfab.v1.NodeNotes
 }
 var file_rackfab_v1_worker_proto_depIdxs = []int32{
-	1, // 0: rackfab.v1.HostRequest.rack:type_name -> rackfab.v1.HostedRack
-	2, // 1: rackfab.v1.HostedRack.groups:type_name -> rackfab.v1.HostedGroup
-	4, // 2: rackfab.v1.HostResponse.lent:type_name -> rackfab.v1.WorkerLent
-	5, // 3: rackfab.v1.HostResponse.ready:type_name -> rackfab.v1.ProcessReady
-	6, // 4: rackfab.v1.HostResponse.ended:type_name -> rackfab.v1.ProcessEnded
-	0, // 5: rackfab.v1.WorkerService.Host:input_type -> rackfab.v1.HostRequest
-	3, // 6: rackfab.v1.WorkerService.Host:output_type -> rackfab.v1.HostResponse
-	6, // [6:7] is the sub-list for method output_type
-	5, // [5:6] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	9,  // 0: rackfab.v1.RunCellResponse.progress:type_name -> rackfab.v1.FabricProgress
+	10, // 1: rackfab.v1.RunCellResponse.notes:type_name -> rackfab.v1.NodeNotes
+	3,  // 2: rackfab.v1.HostRequest.rack:type_name -> rackfab.v1.HostedRack
+	4,  // 3: rackfab.v1.HostedRack.groups:type_name -> rackfab.v1.HostedGroup
+	6,  // 4: rackfab.v1.HostResponse.lent:type_name -> rackfab.v1.WorkerLent
+	7,  // 5: rackfab.v1.HostResponse.ready:type_name -> rackfab.v1.ProcessReady
+	8,  // 6: rackfab.v1.HostResponse.ended:type_name -> rackfab.v1.ProcessEnded
+	2,  // 7: rackfab.v1.WorkerService.Host:input_type -> rackfab.v1.HostRequest
+	0,  // 8: rackfab.v1.WorkerService.RunCell:input_type -> rackfab.v1.RunCellRequest
+	5,  // 9: rackfab.v1.WorkerService.Host:output_type -> rackfab.v1.HostResponse
+	1,  // 10: rackfab.v1.WorkerService.RunCell:output_type -> rackfab.v1.RunCellResponse
+	9,  // [9:11] is the sub-list for method output_type
+	7,  // [7:9] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_worker_proto_init() }
@@ -551,7 +760,14 @@ func file_rackfab_v1_worker_proto_init() {
 	if File_rackfab_v1_worker_proto != nil {
 		return
 	}
-	file_rackfab_v1_worker_proto_msgTypes[3].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_init()
+	file_rackfab_v1_node_proto_init()
+	file_rackfab_v1_worker_proto_msgTypes[1].OneofWrappers = []any{
+		(*RunCellResponse_Progress)(nil),
+		(*RunCellResponse_Notes)(nil),
+		(*RunCellResponse_Outcome)(nil),
+	}
+	file_rackfab_v1_worker_proto_msgTypes[5].OneofWrappers = []any{
 		(*HostResponse_Lent)(nil),
 		(*HostResponse_Ready)(nil),
 		(*HostResponse_Ended)(nil),
@@ -562,7 +778,7 @@ func file_rackfab_v1_worker_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_worker_proto_rawDesc), len(file_rackfab_v1_worker_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

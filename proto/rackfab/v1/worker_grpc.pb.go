@@ -19,7 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	WorkerService_Host_FullMethodName = "/rackfab.v1.WorkerService/Host"
+	WorkerService_Host_FullMethodName    = "/rackfab.v1.WorkerService/Host"
+	WorkerService_RunCell_FullMethodName = "/rackfab.v1.WorkerService/RunCell"
 )
 
 // WorkerServiceClient is the client API for WorkerService service.
@@ -40,6 +41,14 @@ type WorkerServiceClient interface {
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a rack that the worker
 	// cannot host; ABORTED means that a process could not be started or did not become ready.
 	Host(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HostRequest, HostResponse], error)
+	// RunCell runs a scenario from start to end in the memory of the worker, and streams
+	// progress, then notes, then the outcome. The run ends with the stream, however that
+	// ends. A worker runs as many cells at once as it has cores, and queues none.
+	//
+	// RESOURCE_EXHAUSTED means that too few cores are free now; FAILED_PRECONDITION that the
+	// worker is of another build; UNAVAILABLE that it ends; INVALID_ARGUMENT with
+	// google.rpc.BadRequest names the invalid fields.
+	RunCell(ctx context.Context, in *RunCellRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunCellResponse], error)
 }
 
 type workerServiceClient struct {
@@ -63,6 +72,25 @@ func (c *workerServiceClient) Host(ctx context.Context, opts ...grpc.CallOption)
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_HostClient = grpc.BidiStreamingClient[HostRequest, HostResponse]
 
+func (c *workerServiceClient) RunCell(ctx context.Context, in *RunCellRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunCellResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[1], WorkerService_RunCell_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RunCellRequest, RunCellResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkerService_RunCellClient = grpc.ServerStreamingClient[RunCellResponse]
+
 // WorkerServiceServer is the server API for WorkerService service.
 // All implementations must embed UnimplementedWorkerServiceServer
 // for forward compatibility.
@@ -81,6 +109,14 @@ type WorkerServiceServer interface {
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a rack that the worker
 	// cannot host; ABORTED means that a process could not be started or did not become ready.
 	Host(grpc.BidiStreamingServer[HostRequest, HostResponse]) error
+	// RunCell runs a scenario from start to end in the memory of the worker, and streams
+	// progress, then notes, then the outcome. The run ends with the stream, however that
+	// ends. A worker runs as many cells at once as it has cores, and queues none.
+	//
+	// RESOURCE_EXHAUSTED means that too few cores are free now; FAILED_PRECONDITION that the
+	// worker is of another build; UNAVAILABLE that it ends; INVALID_ARGUMENT with
+	// google.rpc.BadRequest names the invalid fields.
+	RunCell(*RunCellRequest, grpc.ServerStreamingServer[RunCellResponse]) error
 	mustEmbedUnimplementedWorkerServiceServer()
 }
 
@@ -93,6 +129,9 @@ type UnimplementedWorkerServiceServer struct{}
 
 func (UnimplementedWorkerServiceServer) Host(grpc.BidiStreamingServer[HostRequest, HostResponse]) error {
 	return status.Error(codes.Unimplemented, "method Host not implemented")
+}
+func (UnimplementedWorkerServiceServer) RunCell(*RunCellRequest, grpc.ServerStreamingServer[RunCellResponse]) error {
+	return status.Error(codes.Unimplemented, "method RunCell not implemented")
 }
 func (UnimplementedWorkerServiceServer) mustEmbedUnimplementedWorkerServiceServer() {}
 func (UnimplementedWorkerServiceServer) testEmbeddedByValue()                       {}
@@ -122,6 +161,17 @@ func _WorkerService_Host_Handler(srv interface{}, stream grpc.ServerStream) erro
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_HostServer = grpc.BidiStreamingServer[HostRequest, HostResponse]
 
+func _WorkerService_RunCell_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(RunCellRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(WorkerServiceServer).RunCell(m, &grpc.GenericServerStream[RunCellRequest, RunCellResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkerService_RunCellServer = grpc.ServerStreamingServer[RunCellResponse]
+
 // WorkerService_ServiceDesc is the grpc.ServiceDesc for WorkerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -135,6 +185,11 @@ var WorkerService_ServiceDesc = grpc.ServiceDesc{
 			Handler:       _WorkerService_Host_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "RunCell",
+			Handler:       _WorkerService_RunCell_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "rackfab/v1/worker.proto",

@@ -50,12 +50,13 @@ func Version() string {
 	return revision + modified
 }
 
-// Build identifies binaries that may produce different outcomes. It returns the
-// version, with a hash of the binary if the version does not identify the source.
+// Build identifies binaries that may produce different outcomes. It returns the version
+// and the architecture, on which the rounding of sums and products depends, with a hash of
+// the binary if the version does not identify the source.
 func Build() (string, error) {
 	v := Version()
 	if v != "unknown" && v != "(devel)" && !strings.HasSuffix(v, changes) {
-		return v, nil
+		return v + " " + runtime.GOARCH, nil
 	}
 	path, err := os.Executable()
 	if err != nil {

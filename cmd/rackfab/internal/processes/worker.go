@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/services/spawn"
 	"github.com/rackfab/rackfab/services/worker"
 )
@@ -44,8 +45,12 @@ func workerCommand() *cobra.Command {
 		if !f.free() {
 			return worker.Main(ctx, f.Options, f.nics, f.switches)
 		}
+		build, err := cli.Build()
+		if err != nil {
+			return err
+		}
 		return worker.Free(ctx, worker.FreeOptions{
-			Name: f.Name, Cores: f.cores, Bus: f.Bus, Access: f.Access, TLS: f.TLS, Listen: f.Listen, Advertise: f.Advertise, Metrics: f.Metrics, Ready: ready,
+			Name: f.Name, Cores: f.cores, Build: build, Bus: f.Bus, Access: f.Access, TLS: f.TLS, Listen: f.Listen, Advertise: f.Advertise, Metrics: f.Metrics, Ready: ready,
 			Children: spawn.Options{TLS: f.tls, Log: c.ErrOrStderr()},
 		})
 	}
