@@ -93,7 +93,7 @@ func on(t *testing.T, s *topology.Scenario, f engine.Flags) (digest string, err 
 		return "", err
 	}
 	defer e.Close()
-	out, err := e.Run(t.Context(), s, func(engine.Advance) {}, nil)
+	out, err := e.Run(t.Context(), s, func(engine.Advance) {}, engine.Want{})
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,8 @@ type Results struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
 	Bus      string `json:"bus"`
-	Cores    int    `json:"cores,omitempty"` // in memory: cores available to all runs together
+	Cores    int    `json:"cores,omitempty"`   // in memory: cores available to all runs together
+	Workers  int    `json:"workers,omitempty"` // that took whole runs in their memory
 	Runs     []*Run `json:"runs"`
 	// Repeats are the results over the variants of the scenario; Runs are variant 0. It
 	// is nil without variants.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,7 @@ import (
 // runExperiment runs an experiment on the bus that the flags select, prints its result
 // and writes its files.
 func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
-	if err := errors.Join(checkCores(f.Cores, f.Bus), checkRun(&f, e.Name)); err != nil {
+	if err := errors.Join(f.Check(c), checkRun(&f, e.Name)); err != nil {
 		return err
 	}
 	if c.Flags().Changed("scheme") {
@@ -82,10 +81,8 @@ type bench struct {
 	flags    runFlags
 	progress cli.Spinner
 	runs     int
-
-	mu     sync.Mutex // guards the fields below
-	engine engine.Engine
-	nodes  []topology.Node // nodes of the engine's rack
+	engine   engine.Engine
+	nodes    []topology.Node // nodes of the engine's rack
 }
 
 // Bus implements study.Bench.
@@ -95,16 +92,11 @@ func (b *bench) Bus() string { return b.flags.Bus }
 func (b *bench) Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	b.runs++
 	b.progress.Show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
-	return b.runOn(b.ctx, s, func(engine.Advance) {}, &engine.Listener{Kinds: kinds, Hear: hear})
-}
-
-// runOn runs a scenario on an engine for its rack.
-func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error) {
 	e, err := b.engineOf(s)
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.Run(ctx, s, show, l)
+	run, err := e.Run(b.ctx, s, func(engine.Advance) {}, engine.Want{Kinds: kinds, Hear: hear})
 	if err != nil {
 		return nil, fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
 	}
@@ -113,8 +105,6 @@ func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(engin
 
 // engineOf returns an engine for the scenario's rack.
 func (b *bench) engineOf(s *topology.Scenario) (engine.Engine, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.engine != nil && slices.EqualFunc(b.nodes, s.Nodes, sameNode) {
 		return b.engine, nil
 	}
@@ -144,6 +134,14 @@ func (b *bench) close() {
 
 // Sweep implements study.Bench.
 func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
-	s, _, err := runGrid(b.ctx, g, b.flags.out, b.flags.Lanes(), b.runOn)
+	first, err := g.Scenario(0)
+	if err != nil {
+		return nil, err
+	}
+	e, err := b.engineOf(first)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := runGrid(b.ctx, g, b.flags.out, e)
 	return s, err
 }

@@ -97,22 +97,3 @@ func writable(dir string) error {
 	}
 	return errors.Join(err, os.Remove(probe))
 }
-
-// maxCores is the maximum of --cores.
-const maxCores = 1024
-
-// coresFlag adds --cores.
-func coresFlag(c *cobra.Command, cores *int) {
-	c.Flags().IntVar(cores, "cores", 0, "cores of each run in memory, one group of nodes each (default: as many as make it faster)")
-}
-
-// checkCores checks --cores.
-func checkCores(cores int, bus string) error {
-	switch {
-	case cores < 0 || cores > maxCores:
-		return fmt.Errorf("--cores %d: must be 1 to %d, or 0 for as many as make a run faster", cores, maxCores)
-	case cores > 0 && bus != "memory":
-		return errors.New("--cores: only with --bus memory")
-	}
-	return nil
-}

@@ -18,7 +18,7 @@ import (
 )
 
 // runner runs a scenario, as an Engine does.
-type runner func(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error)
+type runner func(ctx context.Context, s *topology.Scenario, show func(engine.Advance), w engine.Want) (*measure.Run, error)
 
 // progress shows the progress of several concurrent runs.
 type progress struct {
@@ -32,8 +32,8 @@ type progress struct {
 }
 
 // watch runs a scenario, the i-th one, and shows its progress.
-func (p *progress) watch(ctx context.Context, i int, s *topology.Scenario, run runner) (*measure.Run, error) {
-	outcome, err := run(ctx, s, func(a engine.Advance) { p.show(i, a, s.Duration) }, nil)
+func (p *progress) watch(ctx context.Context, i int, s *topology.Scenario, run runner, w engine.Want) (*measure.Run, error) {
+	outcome, err := run(ctx, s, func(a engine.Advance) { p.show(i, a, s.Duration) }, w)
 	if err == nil {
 		p.show(i, engine.Advance{Time: s.Duration, FrameHops: outcome.FrameHops}, s.Duration)
 	}
@@ -46,8 +46,11 @@ func (p *progress) show(run int, to engine.Advance, end unit.Time) {
 	defer p.mu.Unlock()
 	to.Time = min(to.Time, end)
 	before := p.at[run]
-	if p.at[run] = to; to.Time == end && before.Time < end {
+	switch p.at[run] = to; {
+	case to.Time == end && before.Time < end:
 		p.finished++
+	case to.Time < end && before.Time == end: // the run begins again on another worker
+		p.finished--
 	}
 	p.sum.Time += to.Time - before.Time
 	p.sum.FrameHops += to.FrameHops - before.FrameHops
@@ -85,16 +88,28 @@ const largeRack = 1000
 
 func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }
 
+// by returns what runs take place on, ", 3 workers", or "" without workers.
+func by(e engine.Engine) string {
+	switch n := e.Workers(); n {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 worker"
+	default:
+		return fmt.Sprintf(", %d workers", n)
+	}
+}
+
 // runAll runs the scenarios, as many concurrently as the engine allows, and returns the
-// outcomes in their order. keep may drop parts of each outcome; several goroutines call
-// it.
-func runAll(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
+// outcomes in their order. figures reports whether series and nodes of a scenario are to be
+// dropped.
+func runAll(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, figures func(i int) bool) ([]*measure.Run, error) {
 	total := unit.Time(0)
 	for _, s := range scenarios {
 		total += s.Duration
 	}
 	bar := &progress{Meter: cli.NewMeter(total), at: make([]engine.Advance, len(scenarios))}
-	bar.describe = func() string { return running(scenarios, bar.at) }
+	bar.describe = func() string { return running(scenarios, bar.at) + by(e) }
 	defer bar.Finish()
 	if s := scenarios[0]; len(s.Nodes) >= largeRack {
 		bar.Announce(fmt.Sprintf("building %d nodes, %d links, %d flows", len(s.Nodes), len(s.Links), len(s.Flows)))
@@ -102,12 +117,15 @@ func runAll(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario
 	runs := make([]*measure.Run, len(scenarios))
 	return runs, sweep.Each(ctx, len(scenarios), e.Lanes(), func(ctx context.Context, i int) error {
 		start := time.Now()
-		outcome, err := bar.watch(ctx, i, scenarios[i], e.Run)
+		w := engine.Want{Figures: figures(i)}
+		outcome, err := bar.watch(ctx, i, scenarios[i], e.Run, w)
 		if err != nil {
 			return fmt.Errorf("%s under %s: %w", scenarios[i].Name, scenarios[i].Scheme, err)
 		}
 		outcome.Wall = time.Since(start).Seconds()
-		keep(i, outcome)
+		if w.Figures {
+			outcome.Series, outcome.Nodes = nil, nil
+		}
 		runs[i] = outcome
 		return nil
 	})

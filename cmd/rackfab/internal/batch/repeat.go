@@ -56,20 +56,18 @@ func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Sce
 			variants = append(variants, v)
 		}
 	}
-	runs, err := runAll(ctx, e, variants, func(i int, r *measure.Run) {
-		if i%f.n != 0 {
-			r.Series, r.Nodes = nil, nil // so that memory does not grow with the number of variants
-		}
-	})
+	// Memory does not grow with the number of variants.
+	runs, err := runAll(ctx, e, variants, func(i int) bool { return i%f.n != 0 })
 	return slices.Collect(slices.Chunk(runs, f.n)), err
 }
 
 // inMemory selects the memory bus for repeated runs, unless a flag selects a bus or a
-// rack. Variants run in parallel in memory, but one after the other over NATS.
+// rack. Variants run in parallel in memory, but one after the other over NATS. With
+// --workers, --nats-url only says where these are.
 func (f *runFlags) inMemory(c *cobra.Command) {
 	asked := func(flag string) bool { return c.Flags().Changed(flag) }
-	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") && !asked("processes") {
-		f.Bus = "memory"
+	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("processes") && (!asked("nats-url") || f.Workers > 0) {
+		f.Bus = engine.Memory
 	}
 }
 

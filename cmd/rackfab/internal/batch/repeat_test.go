@@ -93,7 +93,7 @@ func TestRepeatsDoNotDependOnProcessorCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := inMemory(t).Run(t.Context(), v, func(engine.Advance) {}, nil)
+		alone, err := inMemory(t).Run(t.Context(), v, func(engine.Advance) {}, engine.Want{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func replayOn(ctx context.Context, s *topology.Scenario, bus string, f engine.Fl
 		return "", err
 	}
 	defer e.Close()
-	run, err := e.Run(ctx, s, func(engine.Advance) {}, nil)
+	run, err := e.Run(ctx, s, func(engine.Advance) {}, engine.Want{Figures: true})
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/study"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 )
 
@@ -43,11 +43,7 @@ func runCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
-	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes in this process", "nats", "memory")
-	coresFlag(c, &f.Cores)
-	f.NATS.AddFlags(c)
-	f.Processes.AddFlag(c)
-	client.TLSFlag(c, &f.TLS)
+	f.Add(c, engine.NATS, engine.Memory)
 	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run there")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random numbers (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
@@ -60,6 +56,7 @@ func runCommand() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
 	c.MarkFlagsMutuallyExclusive("controller", "processes")
+	c.MarkFlagsMutuallyExclusive("controller", "workers")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }
@@ -69,7 +66,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 		return err
 	}
 	f.inMemory(c)
-	if err := checkCores(f.Cores, f.Bus); err != nil {
+	if err := f.Check(c); err != nil {
 		return err
 	}
 	base, err := load.Scenario(name)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ type sweepFlags struct {
 	sets                            []string
 	schemes, seeds, durations, plot string
 	out                             string
-	cores                           int
+	engine                          engine.Flags
 	repeat                          repeatFlags
 }
 
@@ -58,7 +59,7 @@ func sweepCommand() *cobra.Command {
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
-	coresFlag(c, &f.cores)
+	f.engine.Add(c, engine.Memory, engine.NATS)
 	f.repeat.add(c)
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
 	return c
@@ -68,7 +69,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := cli.WantFolder("--out", f.out); err != nil {
 		return err
 	}
-	if err := errors.Join(f.repeat.check(), checkCores(f.cores, "memory")); err != nil {
+	if err := errors.Join(f.repeat.check(), f.engine.Check(c)); err != nil {
 		return err
 	}
 	base, grid, err := sweepGrid(name, f)
@@ -86,12 +87,12 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
-	e, err := engine.New(c.Context(), base, engine.Flags{Bus: "memory", Cores: f.cores})
+	e, err := engine.New(c.Context(), base, f.engine)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	s, ran, err := runGrid(c.Context(), grid, dir, e.Lanes(), e.Run)
+	s, ran, err := runGrid(c.Context(), grid, dir, e)
 	if err != nil {
 		return err
 	}
@@ -159,14 +160,14 @@ func durationAxis(list string) (sweep.Axis, error) {
 	return sweep.NewAxis("duration", values)
 }
 
-// runGrid runs the missing cells of the grid, at most lanes at once, and stores them in
-// a folder of dir. It returns how many cells it ran.
-func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run runner) (*sweep.Sweep, int, error) {
+// runGrid runs the missing cells of the grid, as many at once as the engine allows, and
+// stores them in a folder of dir. It returns how many cells it ran.
+func runGrid(ctx context.Context, grid sweep.Grid, dir string, e engine.Engine) (*sweep.Sweep, int, error) {
 	build, err := cli.Build()
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, lanes)
+	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return s, 0, err
 	}
@@ -174,9 +175,9 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run ru
 		return s, 0, err
 	}
 	bar := &progress{Meter: cli.NewMeter(s.Left()), at: make([]engine.Advance, s.Cells()), finished: s.Cells() - s.Missing()}
-	bar.describe = func() string { return fmt.Sprintf("%d of %d cells", bar.finished, s.Cells()) }
-	err = s.Run(ctx, lanes, func(ctx context.Context, cell int, scenario *topology.Scenario) (*measure.Run, error) {
-		return bar.watch(ctx, cell, scenario, run)
+	bar.describe = func() string { return fmt.Sprintf("%d of %d cells%s", bar.finished, s.Cells(), by(e)) }
+	err = s.Run(ctx, e.Lanes(), func(ctx context.Context, cell int, scenario *topology.Scenario) (*measure.Run, error) {
+		return bar.watch(ctx, cell, scenario, e.Run, engine.Want{Figures: true})
 	})
 	bar.Finish()
 	if errors.Is(err, context.Canceled) {

@@ -38,6 +38,8 @@ type varied struct {
 	Bus      string     `json:"bus"`
 	Key      string     `json:"key"` // of a setting
 	Variants []*variant `json:"variants"`
+
+	cores, workers int // of measure.Results
 }
 
 const variedSchema = "rackfab/variants/v1"
@@ -88,6 +90,12 @@ func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) er
 		return err
 	}
 	defer e.Close()
+	switch v.workers = e.Workers(); {
+	case v.workers > 0:
+		v.cores = e.Lanes() * max(1, f.Cores)
+	case v.Bus == engine.Memory:
+		v.cores = runtime.GOMAXPROCS(0)
+	}
 	runs, err := runRepeated(ctx, e, all, f.repeat)
 	if err != nil {
 		return err
@@ -110,11 +118,9 @@ func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) er
 
 // results returns the content of results.json for a variant.
 func (v *varied) results(of *variant) *measure.Results {
-	r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: of.Runs, Repeats: of.Repeats}
-	if v.Bus == "memory" {
-		r.Cores = runtime.GOMAXPROCS(0)
+	return &measure.Results{
+		Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Cores: v.cores, Workers: v.workers, Runs: of.Runs, Repeats: of.Repeats,
 	}
-	return r
 }
 
 // finish prints the outcome and writes the folder. It prints first, so that a full disk

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -33,7 +32,7 @@ type memoryEngine struct {
 // newMemoryEngine returns the engine. It starts a collector in this process if the
 // flags request one.
 func newMemoryEngine(ctx context.Context, f Flags) (Engine, error) {
-	m := memoryEngine{cores: f.Cores, lanes: f.Lanes(), pool: cores.NewPool(runtime.GOMAXPROCS(0)), telemetry: f.Telemetry, address: f.Telemetry.Receiver(), tls: f.TLS, end: func() {}}
+	m := memoryEngine{cores: f.Cores, lanes: f.lanes(), pool: cores.NewPool(runtime.GOMAXPROCS(0)), telemetry: f.Telemetry, address: f.Telemetry.Receiver(), tls: f.TLS, end: func() {}}
 	if f.Telemetry.Address != telemetry.Own {
 		return m, nil
 	}
@@ -52,7 +51,7 @@ func newMemoryEngine(ctx context.Context, f Flags) (Engine, error) {
 	return m, nil
 }
 
-func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), ear *Listener) (*measure.Run, error) {
+func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), w Want) (*measure.Run, error) {
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
@@ -62,8 +61,8 @@ func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(A
 		return nil, err
 	}
 	defer exporter.Close()
-	if ear != nil {
-		l.Hear(ear.Kinds, ear.Hear)
+	if w.Hear != nil {
+		l.Hear(w.Kinds, w.Hear)
 	}
 	outcome, err := cores.Measure(ctx, l, m.pool, m.cores, func(now unit.Time) {
 		show(Advance{Time: now, FrameHops: l.FrameHops()})
@@ -92,6 +91,9 @@ func (m memoryEngine) export(l *lab.Lab) (*labexport.Exporter, error) {
 
 func (m memoryEngine) Lanes() int { return m.lanes }
 
+// Workers returns 0: all runs are in this process.
+func (m memoryEngine) Workers() int { return 0 }
+
 func (m memoryEngine) Close() { m.end() }
 
 // The heap that a run in memory is expected to need, in bytes: of each node, and at most.
@@ -102,14 +104,13 @@ const (
 
 // New returns the engine that the flags select. s is the rack.
 func New(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
-	if f.Bus == "memory" {
-		if f.Processes != 0 {
-			return nil, errors.New("--processes: needs --bus nats")
-		}
-		cores.HugePages(min(f.Lanes()*len(s.Nodes)*heapOfNode, mostHuge))
+	switch {
+	case f.Bus == Memory && f.Workers > 0:
+		return newCells(ctx, f)
+	case f.Bus == Memory:
+		cores.HugePages(min(f.lanes()*len(s.Nodes)*heapOfNode, mostHuge))
 		return newMemoryEngine(ctx, f)
-	}
-	if f.Controller != "" {
+	case f.Controller != "":
 		return newRemote(ctx, f)
 	}
 	return newProcesses(ctx, s, f)

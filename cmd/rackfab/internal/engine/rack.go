@@ -54,9 +54,9 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.Telemetry}, nil
 }
 
-// run passes notes to the listener at the end of the run, node by node in the order of
+// Run passes notes to w.Hear at the end of the run, node by node in the order of
 // the scenario.
-func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), l *Listener) (*measure.Run, error) {
+func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), w Want) (*measure.Run, error) {
 	text, err := scenariofile.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -65,10 +65,8 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 	request := &controller.Request{
 		RunId: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.ForRun(s.Name, s.Scheme),
 	}
-	if l != nil {
-		for _, kind := range l.Kinds {
-			request.NoteKinds = append(request.NoteKinds, kind.String())
-		}
+	for _, kind := range w.Kinds {
+		request.NoteKinds = append(request.NoteKinds, kind.String())
 	}
 	report, err := p.rack.Run(ctx, request, func(at *controller.Progress) {
 		show(Advance{Time: unit.Time(at.GetFabricTimePs()), FrameHops: at.GetFrameHops()})
@@ -84,8 +82,8 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.GetMaxRssBytes(), n.GetProgramBytes()
 		p.telemetry.Totals.Add(n.GetTelemetry())
-		if l != nil {
-			l.Hear(i, n.Notes)
+		if w.Hear != nil {
+			w.Hear(i, n.Notes)
 		}
 	}
 	return outcome, nil
@@ -93,6 +91,9 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 
 // Lanes returns 1: there is only one rack.
 func (p *rackEngine) Lanes() int { return 1 }
+
+// Workers returns 0: a run has the whole rack.
+func (p *rackEngine) Workers() int { return 0 }
 
 func (p *rackEngine) Close() { p.end() }
 
