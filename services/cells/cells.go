@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -91,13 +92,17 @@ const (
 	lost                 // the worker has ended, cannot be reached, or refuses this client
 )
 
+// ofWorker lists the codes of errors that are the worker's, not the cell's.
+var ofWorker = []codes.Code{
+	codes.Unavailable, codes.Canceled, codes.FailedPrecondition, codes.Unimplemented, codes.PermissionDenied, codes.Unauthenticated,
+}
+
 // verdictOf returns the verdict on the error of a call, which may be nil.
 func verdictOf(err error) verdict {
-	switch status.Code(err) {
-	case codes.ResourceExhausted:
+	switch code := status.Code(err); {
+	case code == codes.ResourceExhausted:
 		return busy
-	case codes.Unavailable, codes.Canceled, codes.FailedPrecondition, codes.Unimplemented,
-		codes.PermissionDenied, codes.Unauthenticated:
+	case slices.Contains(ofWorker, code):
 		return lost
 	}
 	return final
