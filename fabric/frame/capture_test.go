@@ -37,6 +37,9 @@ func captureRows() []captureRow {
 		{built(ack), "17|" + psn + "|31||"},
 		{built(nak), "17|" + psn + "|96||"},
 		{built(cnp), "129|" + psn + "|||"},
+		{built(selective(ack)), "17|" + psn + "|31||"},
+		{built(selective(nak)), "17|" + psn + "|96||"},
+		{built(stamped(selective(nak))), "17|" + psn + "|96||"},
 		{built(stamped(write(WriteFirst))), "6|" + psn + "|||"},
 		{built(stamped(ack)), "17|" + psn + "|31||"},
 		{built(probe), "192|" + psn + "|||"},
@@ -52,7 +55,7 @@ func cethRows(psn string) (rows []captureRow) {
 		rows = append(rows, captureRow{built(aggregated(words)), "17|" + psn + "|31||"})
 	}
 	followed, first, second, cnp, read := aggregated(3), aggregated(0), aggregated(0), write(OpcodeCNP), write(ReadRequest)
-	followed.Selective, followed.SACK = true, SACK{7, 1 << 63}
+	followed.SACK = SACK{7, 1 << 63}
 	first.BTH.Resv6 = ShortCETH{CETHVersion, RatioHeavy, false}.Resv6()
 	second.BTH.Resv7 = ShortCETH{CETHVersion, RatioHeavy, true}.Resv7()
 	cnp.CETH, read.CETH = aggregated(4).CETH, aggregated(4).CETH

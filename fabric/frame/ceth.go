@@ -1,7 +1,5 @@
 package frame
 
-import "encoding/binary"
-
 // Congestion extended transport header (CETH): congestion information in an
 // acknowledgement. It follows the AETH of an ACK, the reserved bytes of a CNP or
 // the RETH of a READ request.
@@ -86,71 +84,4 @@ func (f *Frame) CETH() (CETH, bool) {
 		return CETH{}, false
 	}
 	return parseCETH(f.beyond())
-}
-
-// Next is the code of the extension header after the CETH, 3 bits (¶164).
-type Next uint8
-
-// NextSACK is the only code that the document names.
-const NextSACK Next = 0b010
-
-// SACK acknowledges single packets (¶164). The document specifies the code
-// only; the layout, 12 bytes, is this project's.
-//
-//	3 bits   code, 010
-//	5 bits   0
-//	24 bits  base
-//	64 bits  bitmap
-type SACK struct {
-	Base   uint32 // PSN of the first bit's packet
-	Bitmap uint64 // most significant bit first; 1: received
-}
-
-const sackLen = 12
-
-// cethLen returns the length of CETH and SACK in bytes.
-func (p *Packet) cethLen() uint8 {
-	n := uint8(p.CETH.len())
-	switch {
-	case n == 0 || !p.BTH.Opcode.carriesCETH():
-		return 0
-	case p.Selective:
-		return n + sackLen
-	}
-	return n
-}
-
-func (p *Packet) buildCETH(f *Frame) {
-	if p.cethLen() == 0 {
-		return
-	}
-	f.head[bthECN] |= becn
-	b := f.head[opcodeEnd[p.BTH.Opcode]:]
-	p.CETH.put(b)
-	if p.Selective {
-		b = b[p.CETH.len():]
-		binary.BigEndian.PutUint32(b, uint32(NextSACK)<<29|p.SACK.Base&mask24)
-		binary.BigEndian.PutUint64(b[4:], p.SACK.Bitmap)
-	}
-}
-
-// parseCETH parses the headers after the opcode's headers.
-func (p *Packet) parseCETH(f *Frame) error {
-	b := f.beyond()
-	if len(b) == 0 {
-		return nil
-	}
-	var ok bool
-	if p.CETH, ok = f.CETH(); !ok {
-		return errLength
-	}
-	if b = b[p.CETH.len():]; len(b) == 0 {
-		return nil
-	}
-	if len(b) != sackLen || binary.BigEndian.Uint32(b)>>24 != uint32(NextSACK)<<5 {
-		return errNext
-	}
-	p.Selective = true
-	p.SACK = SACK{Base: uint24(b[1:]), Bitmap: binary.BigEndian.Uint64(b[4:])}
-	return nil
 }

@@ -135,7 +135,7 @@ func TestCETHVersions(t *testing.T) {
 			t.Errorf("version %d: known %v", version, known)
 		}
 		p := aggregated(3)
-		p.CETH.Version, p.Selective, p.SACK = version, true, SACK{0x123456, 0xf0}
+		p.CETH.Version, p.SACK = version, SACK{0x123456, 0xf0}
 		var got Packet
 		if err := got.Parse(built(p)); err != nil || got.SACK != p.SACK {
 			t.Errorf("version %d: SACK %+v, %v", version, got.SACK, err)
@@ -234,7 +234,7 @@ func TestSACKFollowsCETH(t *testing.T) {
 	for words := uint8(1); words <= 4; words++ {
 		p := aggregated(words)
 		before := built(p).Len()
-		p.Selective, p.SACK = true, SACK{0x000102, 0x8000000000000001}
+		p.SACK = SACK{0x000102, 0x8000000000000001}
 		f := built(p)
 		if diff := cmp.Diff(unhex(t, "40"+"000102"+"8000000000000001"), f.Header()[58+4*words:]); diff != "" {
 			t.Errorf("%d words: %s", words, diff)
@@ -266,7 +266,7 @@ func TestInvalidCETH(t *testing.T) {
 		}
 	}
 	p := write(WriteOnly)
-	p.CETH, p.Selective = aggregated(2).CETH, true
+	p.CETH, p.SACK = aggregated(2).CETH, SACK{1, 1}
 	if f := built(p); int(f.n) != f.extensionsEnd() {
 		t.Error("a data packet was given a CETH")
 	}

@@ -13,9 +13,11 @@ func seedFrames() []*Frame {
 	for words := range uint8(cethMaxWords) {
 		p := aggregated(words + 1)
 		frames = append(frames, built(p))
-		p.Selective = true
+		p.SACK = SACK{1, 1 << 63}
 		frames = append(frames, built(p), built(stamped(p)))
 	}
+	sack := selective(write(Acknowledge))
+	frames = append(frames, built(sack), built(stamped(sack)))
 	frames = append(frames, carried(CarrierINT, 2), carried(CarrierIOAM, 2))
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)

@@ -33,8 +33,7 @@ const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a parsed RoCEv2 packet. The opcode determines which of RETH, AETH,
 // Atomic, Original, DETH, Imm and RecRate are on the wire, and Timestamped determines
-// whether Timestamps are. CETH and SACK are on the wire of an ACK, READ request
-// or CNP only. Values wider than their fields on the wire are truncated.
+// whether Timestamps are. CETH is on the wire of an ACK, READ request or CNP only. Values wider than their fields on the wire are truncated.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
@@ -53,8 +52,7 @@ type Packet struct {
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
 	CETH           CETH   // no header if its length is 0; a header sets BECN
-	Selective      bool   // a SACK follows the CETH, which must be present
-	SACK           SACK
+	SACK           SACK   // no header if its bitmap is 0; in an ACK or NAK, or after a CETH
 	Timestamped    bool
 	Timestamps     Timestamps
 	Payload        uint32 // bytes, pad included, at most MaxPayload
@@ -72,7 +70,7 @@ func (p *Packet) end() uint8 {
 	if end == noOpcode {
 		end = bthEnd
 	}
-	end += p.cethLen()
+	end += p.appended()
 	if p.Timestamped {
 		end += stampLen
 	}
@@ -94,7 +92,7 @@ func (p *Packet) Build(f *Frame) {
 	p.buildUDP(f, length-(ipEnd-ethEnd))
 	p.BTH.build(f)
 	p.buildExtensions(f)
-	p.buildCETH(f)
+	p.buildAppended(f)
 	if p.Timestamped {
 		f.head[bthFlags] |= stampedVersion
 		f.SetTimestamps(p.Timestamps)
@@ -140,7 +138,7 @@ func (p *Packet) Parse(f *Frame) error {
 	if q.Timestamped {
 		q.Timestamps = f.Timestamps()
 	}
-	if err := q.parseCETH(f); err != nil {
+	if err := q.parseAppended(f); err != nil {
 		return err
 	}
 	if err := q.parseIP(f); err != nil {

@@ -139,9 +139,20 @@ func drawCETH(t *rapid.T, p *Packet) {
 	p.BTH.BECN = true
 	p.CETH = CETH{Version: rapid.Uint8Range(0, 15).Draw(t, "version"), Words: words}
 	copy(p.CETH.Vendor[:], rapid.SliceOfN(rapid.Byte(), int(words)*4-1, int(words)*4-1).Draw(t, "vendor"))
-	if p.Selective = rapid.Bool().Draw(t, "selective"); p.Selective {
-		p.SACK = SACK{uintBelow(t, 1<<24, "base"), rapid.Uint64().Draw(t, "bitmap")}
+	drawSACK(t, p)
+}
+
+// drawSACK draws a SACK or none.
+func drawSACK(t *rapid.T, p *Packet) {
+	if rapid.Bool().Draw(t, "SACK") {
+		p.SACK = SACK{uintBelow(t, 1<<24, "base"), rapid.Uint64Min(1).Draw(t, "bitmap")}
 	}
+}
+
+// selective returns the packet with a SACK.
+func selective(p Packet) Packet {
+	p.SACK = SACK{0x123457, 1<<63 | 1}
+	return p
 }
 
 // aggregated returns an ACK that indicates congestion, with a CETH of the given

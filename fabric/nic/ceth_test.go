@@ -237,9 +237,12 @@ func TestForeignCETHCuts(t *testing.T) {
 func ackFrame(psn uint32, h frame.CETH, selective bool) frame.Frame {
 	var f frame.Frame
 	p := frame.Packet{
-		Src: frame.HostIP(1), Dst: frame.HostIP(0), CETH: h, Selective: selective,
+		Src: frame.HostIP(1), Dst: frame.HostIP(0), CETH: h,
 		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: psn},
 		AETH: frame.AETH{Syndrome: frame.SyndromeACK},
+	}
+	if selective {
+		p.SACK = frame.SACK{Base: psn + 1, Bitmap: 1}
 	}
 	p.Build(&f)
 	return f
