@@ -80,6 +80,8 @@ type Flow struct {
 	// Excess reports that the sender signals excess credit, which it cannot spend, to
 	// the receiver under any scheme (CBRC-36, mode B of one receiver).
 	Excess bool
+	// Selective makes both ends use selective repeat. Each packet is then a WRITE of its own.
+	Selective bool
 }
 
 // Connection is a pair of queue pairs for commands: frame.SenderQP(ID) at the
@@ -145,7 +147,7 @@ func (c *Change) Append(b []byte) []byte {
 	b = put(b, c.At, changeMark, c.Verb, c.Key, value, uint32(c.Port), c.Flow)
 	b = put(b, uint32(len(c.Flows)))
 	for _, f := range c.Flows {
-		ends := bit(f.Baseline) | (f.DSCP^DataDSCP)<<1 // DSCP 26 keeps the bytes of the format without a DSCP
+		ends := bit(f.Baseline) | (f.DSCP^DataDSCP)<<1 | bit(f.Selective)<<7 // DSCP 26 keeps the bytes of the format without a DSCP
 		b = put(b, f.ID, uint32(f.From), uint32(f.To), f.Size, f.Start, f.Initial, f.Source, ends)
 	}
 	b = put(b, uint32(len(c.Routes)))

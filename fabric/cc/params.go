@@ -19,6 +19,7 @@ type Params struct {
 	DCTCP      DCTCPParams
 	Swift      SwiftParams
 	HPCC       HPCCParams
+	IRN        IRNParams // irn, and NICs with selective repeat under other schemes
 }
 
 // Default returns the published settings of every scheme.
@@ -26,7 +27,7 @@ func Default() Params {
 	return Params{
 		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
 		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
-		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(), HPCC: DefaultHPCC(),
+		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(), HPCC: DefaultHPCC(), IRN: DefaultIRN(),
 	}
 }
 

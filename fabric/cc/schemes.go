@@ -63,10 +63,12 @@ type Scheme struct {
 	Title        string
 	Marking      Marking
 	Notification Notification
-	Rewrite      Rewrite // empty means RewriteNone
-	Timestamps   bool    // the reaction point needs RTT samples
-	Settings     string  // the scheme whose settings it shares, "" if it has its own
-	Baseline     string  // the scheme of flows with an end that does not support this one; "" if every NIC does
+	Rewrite      Rewrite  // empty means RewriteNone
+	Recovery     Recovery // of its flows; empty means RecoveryGoBackN
+	Lossy        bool     // switches drop instead of pausing: no class is lossless
+	Timestamps   bool     // the reaction point needs RTT samples
+	Settings     string   // the scheme whose settings it shares, "" if it has its own
+	Baseline     string   // the scheme of flows with an end that does not support this one; "" if every NIC does
 	// Static says why flows cannot change to or from the scheme while they run; "" if
 	// they can.
 	Static string
@@ -169,6 +171,13 @@ var Schemes = []Scheme{
 		Static:   "needs telemetry in data packets and ACKs from the start",
 		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewHPCC(p.HPCC, path, initial) },
 		validate: func(p *Params) error { return p.HPCC.Validate() },
+	},
+	{
+		Name: "irn", Title: "DCQCN without PFC: selective repeat, and packets in flight bounded by the bandwidth-delay product (IRN, SIGCOMM'18)",
+		Marking: MarkRED, Notification: NotifyDCQCN, Recovery: RecoverySelective, Lossy: true,
+		Static:   "uses another loss recovery than the other schemes, and no PFC",
+		react:    reactDCQCN,
+		validate: func(p *Params) error { return errors.Join(p.DCQCN.Validate(), p.IRN.Validate()) },
 	},
 	// A new scheme is added here: comparisons list the schemes in this order.
 }

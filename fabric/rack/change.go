@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -15,6 +16,8 @@ import (
 // the scenario's changes from since on, in the order in which they take effect. Without
 // nodes, it plans for every node of the scenario.
 func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change {
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	s = withoutPFC(s, scheme)
 	all := len(nodes) == 0
 	p := planner{s: s, state: scenariofile.StateBefore(s, 0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
 	for _, st := range s.Streams() {

@@ -6,6 +6,7 @@ package rack
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -41,6 +42,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 	if err != nil {
 		return nil, err
 	}
+	s = withoutPFC(s, scheme)
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes)), number: make([]uint32, len(s.Nodes))}
 	r.paths = routes.NewPaths(s, r.ends)
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
@@ -57,6 +59,24 @@ func New(s *topology.Scenario) (*Rack, error) {
 		}
 	}
 	return r, r.checkParams()
+}
+
+// withoutPFC returns the scenario without lossless classes if the scheme is one without PFC. The
+// classes keep the marking that the scheme gives to lossless ones.
+func withoutPFC(s *topology.Scenario, scheme cc.Scheme) *topology.Scenario {
+	if !scheme.Lossy {
+		return s
+	}
+	lossy := *s
+	lossy.Nodes = slices.Clone(s.Nodes)
+	for i := range lossy.Nodes {
+		set := &lossy.Nodes[i].Switch
+		for _, class := range set.Lossless {
+			set.Marking[class] = cmp.Or(set.Marking[class], scheme.Marking)
+		}
+		set.Lossless = nil
+	}
+	return &lossy
 }
 
 // connect assigns the connections and streams of the scenario's commands to their nodes.
@@ -231,6 +251,8 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
 		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
 		Excess:   s.Nodes[f.To].NIC.UsesExcess(),
+		Selective: s.Nodes[f.From].NIC.RecoveryUnder(s.Scheme) == cc.RecoverySelective &&
+			s.Nodes[f.To].NIC.RecoveryUnder(s.Scheme) == cc.RecoverySelective,
 	}
 }
 

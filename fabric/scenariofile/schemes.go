@@ -27,6 +27,7 @@ var schemeSections = []schemeSection{
 	{"ceth", "congestion information in the ACK", lift(cethFields, func(p *cc.Params) *cc.CETHParams { return &p.CETH })},
 	{"timely-ecn", "TIMELY whose rate CNPs reduce as well: the settings of timely and dcqcn, and these", lift(timelyECNFields, func(p *cc.Params) *cc.TIMELYECNParams { return &p.TIMELYECN })},
 	{"timely-rttx", "TIMELY under switches that turn ECN into RTT", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELYRTTX })},
+	{"irn", "selective repeat, of irn and of NICs with recovery selective: the settings of dcqcn, and these", lift(irnFields, func(p *cc.Params) *cc.IRNParams { return &p.IRN })},
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 	{"dctcp", "rate by the share of marked packets", lift(dctcpFields, func(p *cc.Params) *cc.DCTCPParams { return &p.DCTCP })},
 	{"swift", "delay target with hop and flow scaling", lift(swiftFields, func(p *cc.Params) *cc.SwiftParams { return &p.Swift })},

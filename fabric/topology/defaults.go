@@ -42,6 +42,7 @@ func DefaultNIC() NICSettings {
 		CETH:         true,
 		ControlRate:  0,
 		ControlQueue: 4096,
+		Recovery:     cc.RecoveryScheme,
 		Engine:       DefaultEngine(),
 	}
 }
@@ -151,8 +152,16 @@ func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
 		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: stamped, Payload: payload}
 		return p.Len()
 	}
+	if s.repeatsSelectively() {
+		return length(frame.WriteOnly) - payload, 0
+	}
 	each = length(frame.WriteMiddle) - payload
 	return each, length(frame.WriteFirst) - payload - each
+}
+
+// repeatsSelectively reports whether all NICs use selective repeat.
+func (s *Scenario) repeatsSelectively() bool {
+	return !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RecoveryUnder(s.Scheme) != cc.RecoverySelective })
 }
 
 // Response returns the length in bytes of the response to the largest data request of

@@ -4,6 +4,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -86,7 +87,21 @@ type NICSettings struct {
 	ControlRate  int64           // control packets per second, 0 is no limit
 	ControlQueue int             // packets
 	Credit       credit.Policy   // treatment of senders that cannot spend their credit
+	Recovery     cc.Recovery     // of flows of which both ends agree
 	Engine       EngineSettings
+}
+
+// RecoveryUnder returns the loss recovery of the NIC's flows under a scheme. Over UET, it is
+// go-back-N.
+func (n *NICSettings) RecoveryUnder(name string) cc.Recovery {
+	scheme, _ := cc.Find(name) // the scenario is valid
+	switch {
+	case scheme.Notification == cc.NotifyCredit:
+		return cc.RecoveryGoBackN
+	case n.Recovery != cc.RecoveryScheme:
+		return n.Recovery
+	}
+	return cmp.Or(scheme.Recovery, cc.RecoveryGoBackN)
 }
 
 // UsesExcess reports whether the receiver grants less credit to senders that cannot

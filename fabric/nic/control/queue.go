@@ -41,6 +41,7 @@ type Packet struct {
 	Credit   uint32 // Credit, CreditRequest: cumulative, in quanta
 	Kind     Kind
 	DSCP     uint8
+	SACK     frame.SACK    // ACK, NAK; none if its bitmap is 0
 	Stamped  bool          // ACK, NAK, Response: answers a packet with timestamps
 	Syndrome uint8         // NAK: syndrome; 0 means sequence error
 	Report   notify.Report // CNP; ACK and NAK, if these carry reports

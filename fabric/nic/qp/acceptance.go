@@ -15,6 +15,11 @@ type acceptance interface {
 	// advance returns how far the expected PSN moves when the next packets, of the given
 	// number, are accepted: past them, and past those accepted early that follow.
 	advance(packets int32) int32
+	// urgent reports whether the packet accepted just now must be acknowledged at once; ends
+	// says whether it ended a message.
+	urgent(ends bool) bool
+	// report returns the SACK of an ACK or NAK that is sent now; its bitmap is 0 if there is none.
+	report() frame.SACK
 }
 
 // inOrder accepts packets in the order of their PSNs only (IBTA volume 1 §9.7.5).
@@ -31,3 +36,7 @@ func (inOrder) early(now unit.Time, r *Responder, ahead int32, f *frame.Frame, o
 }
 
 func (inOrder) advance(packets int32) int32 { return packets }
+
+func (inOrder) urgent(ends bool) bool { return ends }
+
+func (inOrder) report() frame.SACK { return frame.SACK{} }

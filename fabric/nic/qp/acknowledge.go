@@ -20,8 +20,11 @@ func (r *Responder) after(n int32) uint32 {
 }
 
 // advance makes the packet after the next ones, of the given number, the expected one.
-func (r *Responder) advance(packets int32) {
-	r.expected, r.nakSent = r.after(r.order.advance(packets)), false
+// With a packet it also accepts those that arrived early. It returns the number of packets.
+func (r *Responder) advance(packets int32) int32 {
+	packets = r.order.advance(packets)
+	r.expected, r.nakSent = r.after(packets), false
+	return packets
 }
 
 // accept counts a request that spans the given number of PSNs as done.
@@ -45,7 +48,7 @@ func (r *Responder) ack(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	c := r.answer(now, control.ACK, f)
-	c.PSN, c.MSN = r.after(-1), r.msn
+	c.PSN, c.MSN, c.SACK = r.after(-1), r.msn, r.order.report()
 	r.confirm(now, &c, out)
 }
 
@@ -55,7 +58,7 @@ func (r *Responder) nak(now unit.Time, f *frame.Frame) control.Packet {
 		return r.nakUET(f)
 	}
 	c := r.answer(now, control.NAK, f)
-	c.PSN, c.MSN = r.expected, r.msn
+	c.PSN, c.MSN, c.SACK = r.expected, r.msn, r.order.report()
 	return c
 }
 

@@ -106,7 +106,7 @@ func (b *byRequest) firstToResend() *request {
 	panic("nic: resend is above 0, but no request is in state toResend")
 }
 
-func (b *byRequest) sent(now unit.Time, _ unit.Bytes) {
+func (b *byRequest) sent(now unit.Time, _ unit.Bytes, _ *fabric.Out) {
 	b.take(now)
 	if b.r.deadline == unit.Never {
 		b.watch()
@@ -156,6 +156,9 @@ func (b *byRequest) acknowledged(now unit.Time, upTo int64, out *fabric.Out) (pa
 	b.settle()
 	return payload
 }
+
+// selected ignores the SACK: responders of connections accept requests in order only.
+func (b *byRequest) selected(frame.SACK) unit.Bytes { return 0 }
 
 // lost moves the requests from the missing packet on into the retry state.
 func (b *byRequest) lost(now unit.Time, number int64, out *fabric.Out) {

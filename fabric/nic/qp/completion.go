@@ -67,14 +67,15 @@ func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 
 // feedback is what an ACK or NAK reports about the path.
 type feedback struct {
-	rtt    unit.Time // the sample, 0 if there is none
-	marked bool      // the acknowledged packets were marked
-	load   *cc.Loads // of the path; nil if unknown
+	rtt    unit.Time  // the sample, 0 if there is none
+	marked bool       // the acknowledged packets were marked
+	load   *cc.Loads  // of the path; nil if unknown
+	sack   frame.SACK // of single packets; none if its bitmap is 0
 }
 
 // feedback returns the feedback in an ACK or NAK.
 func (r *Requester) feedback(now unit.Time, f *frame.Frame, out *fabric.Out) feedback {
-	got := feedback{rtt: r.RTTOf(now, f, out), marked: f.BECN()}
+	got := feedback{rtt: r.RTTOf(now, f, out), marked: f.BECN(), sack: f.SACK()}
 	if f.Carrier() == frame.CarrierEcho {
 		notify.ReadLoads(f, &r.loads)
 		got.load = &r.loads
@@ -82,16 +83,19 @@ func (r *Requester) feedback(now unit.Time, f *frame.Frame, out *fabric.Out) fee
 	return got
 }
 
-// progress handles a cumulative ACK of the packets below upTo.
+// progress handles a cumulative ACK of the packets below upTo, and its SACK.
 func (r *Requester) progress(now unit.Time, upTo int64, got feedback, out *fabric.Out) {
+	left := r.queue.Len()
 	bytes := r.recovery.acknowledged(now, upTo, out)
-	if bytes == 0 {
-		return
+	if got.sack.Bitmap != 0 {
+		bytes += r.recovery.selected(got.sack)
 	}
-	r.AckedBytes += bytes
-	r.Fly(-min(bytes, r.inFlight))
-	r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: got.rtt, Marked: got.marked, Load: got.load}, out)
-	if r.queue.Len() == 0 {
+	if bytes > 0 {
+		r.AckedBytes += bytes
+		r.Fly(-min(bytes, r.inFlight))
+		r.Signal(now, cc.Signal{Kind: cc.Ack, Bytes: bytes, InFlight: r.inFlight, RTT: got.rtt, Marked: got.marked, Load: got.load}, out)
+	}
+	if left > 0 && r.queue.Len() == 0 {
 		r.consumer.drained(now, out)
 	}
 }
@@ -116,6 +120,22 @@ func (r *Requester) recovers(now unit.Time, loss cc.SignalKind, before uint64, o
 		r.Signal(now, cc.Signal{Kind: loss}, out)
 	}
 	r.credit.Plan(now)
+}
+
+// complete reports the requests of packets from from on as complete that end at or before upTo. It returns
+// the payload of the packets between.
+func (r *Requester) complete(now unit.Time, from, upTo int64, out *fabric.Out) (payload unit.Bytes) {
+	q := &r.queue
+	for q.Len() > 0 {
+		w := q.Front()
+		payload += q.Data(w, max(from, w.First), min(upTo, w.End))
+		if upTo < w.End {
+			break
+		}
+		r.consumer.completed(now, w, out)
+		q.Drop()
+	}
+	return payload
 }
 
 // retransmitted counts and notes that packets of a request are to be sent again, from the given

@@ -25,7 +25,7 @@ type DatagramStats struct {
 // time, so that one send of the queue pair is in flight at most.
 type onDeparture struct{ byRequest }
 
-func (d *onDeparture) sent(now unit.Time, length unit.Bytes) {
+func (d *onDeparture) sent(now unit.Time, length unit.Bytes, _ *fabric.Out) {
 	d.take(now)
 	d.r.expire(now + d.r.Rate.Serialise(length+d.r.Overhead))
 }

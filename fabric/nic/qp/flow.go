@@ -37,6 +37,12 @@ func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 	if err := r.init(d, flow, index); err != nil {
 		return err
 	}
+	if flow.Selective {
+		if err := d.CC.IRN.Validate(); err != nil {
+			return err
+		}
+		r.separate, r.recovery = true, newSelective(&r.Requester, d.pathTo(flow.To))
+	}
 	d.Timers.Set(Start, index, flow.Start)
 	if d.Notification == cc.NotifyCredit {
 		r.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: r.Class, AIMD: flow.Excess})

@@ -34,7 +34,7 @@ func (g *goBackN) next() *packet {
 	return &g.packet
 }
 
-func (g *goBackN) sent(now unit.Time, _ unit.Bytes) {
+func (g *goBackN) sent(now unit.Time, _ unit.Bytes, _ *fabric.Out) {
 	q := &g.r.queue
 	q.Advance()
 	g.packet.request = nil
@@ -46,7 +46,7 @@ func (g *goBackN) sent(now unit.Time, _ unit.Bytes) {
 
 func (g *goBackN) oldest() int64 { return g.acked }
 
-func (g *goBackN) acknowledged(now unit.Time, upTo int64, out *fabric.Out) (payload unit.Bytes) {
+func (g *goBackN) acknowledged(now unit.Time, upTo int64, out *fabric.Out) unit.Bytes {
 	if upTo <= g.acked || upTo > g.high {
 		return 0
 	}
@@ -58,17 +58,11 @@ func (g *goBackN) acknowledged(now unit.Time, upTo int64, out *fabric.Out) (payl
 	from := g.acked
 	g.acked = upTo
 	g.restart(now)
-	for q.Len() > 0 {
-		w := q.Front()
-		payload += q.Data(w, max(from, w.First), min(upTo, w.End))
-		if upTo < w.End {
-			break
-		}
-		g.r.consumer.completed(now, w, out)
-		q.Drop()
-	}
-	return payload
+	return g.r.complete(now, from, upTo, out)
 }
+
+// selected ignores the SACK: the packets after the oldest are sent again if that is lost.
+func (g *goBackN) selected(frame.SACK) unit.Bytes { return 0 }
 
 // lost ignores a NAK for any packet but the oldest in flight: the sender went back before.
 func (g *goBackN) lost(now unit.Time, number int64, out *fabric.Out) {

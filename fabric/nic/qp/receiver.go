@@ -184,7 +184,7 @@ func (r *Receiver) packetBack() *frame.Packet {
 	p := &r.back
 	p.DstMAC, p.Dst, p.SrcPort = frame.HostMAC(r.From), frame.HostIP(r.From), r.Source
 	p.BTH = frame.BTH{PKey: frame.DefaultPKey, DestQP: r.remote}
-	p.CETH = frame.CETH{}
+	p.CETH, p.SACK = frame.CETH{}, frame.SACK{}
 	return p
 }
 
@@ -202,7 +202,7 @@ func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) 
 		p.ECN, p.BTH.Opcode = frame.NotECT, frame.RTTResponse
 	default:
 		p.ECN, p.BTH.Opcode = frame.NotECT, frame.Acknowledge
-		p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.MSN}
+		p.AETH, p.SACK = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.MSN}, c.SACK
 		if c.Kind == control.NAK {
 			p.AETH.Syndrome = cmp.Or(c.Syndrome, frame.SyndromeNAKSequence)
 		}

@@ -16,12 +16,15 @@ type recovery interface {
 	// flight. It is valid until another method is called.
 	next() *packet
 	// sent counts the packet that next returned as sent at now; length is that of its frame.
-	sent(now unit.Time, length unit.Bytes)
+	sent(now unit.Time, length unit.Bytes, out *fabric.Out)
 	// oldest returns the number of the oldest packet in flight, or of the next one if none is.
 	oldest() int64
 	// acknowledged handles a cumulative ACK: the packets below upTo have arrived. It returns
 	// the payload of those that were not acknowledged before, 0 if upTo was never sent.
 	acknowledged(now unit.Time, upTo int64, out *fabric.Out) unit.Bytes
+	// selected handles a SACK: single packets have arrived. It returns the payload of those that
+	// were not acknowledged before.
+	selected(sack frame.SACK) unit.Bytes
 	// lost handles a NAK: the packet with the given number is missing at the peer. Those
 	// before it are acknowledged already.
 	lost(now unit.Time, number int64, out *fabric.Out)

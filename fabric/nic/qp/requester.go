@@ -24,6 +24,7 @@ type posting struct {
 	queue     work.SendQueue
 	deadline  unit.Time // of the oldest packet in flight; Never if the timer is stopped
 	responses *Receiver // of requested data; nil if the consumer requests none
+	separate  bool      // each packet is a WRITE of its own, which may be placed out of order
 	datagram  bool      // unreliable datagrams (UD), else reliably connected (RC)
 }
 
@@ -68,7 +69,7 @@ func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length
 	length, payload = f.Len(), p.part.Bytes
 	posted := p.part.Last && !p.again
 	r.Fly(p.flight)
-	r.recovery.sent(now, length)
+	r.recovery.sent(now, length, out)
 	if posted {
 		r.consumer.drained(now, out)
 	}
@@ -97,6 +98,9 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 	}
 	if carries(w.Verb) {
 		h.RETH.VA, h.RETH.Length = w.Address, uint32(w.Size)
+		if r.separate {
+			h.RETH.VA, h.RETH.Length = w.Address+uint64(part.Offset), uint32(part.Bytes)
+		}
 		h.BTH.Pad = frame.PadCount(uint32(part.Bytes))
 		h.BTH.AckReq = r.asksForACK(p)
 		h.Payload = uint32(part.Bytes) + uint32(h.BTH.Pad)
@@ -112,8 +116,11 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 
 // opcode returns the opcode of a packet.
 func (r *Requester) opcode(p *packet) frame.Opcode {
-	if r.datagram {
+	switch {
+	case r.datagram:
 		return frame.UDSendOnly
+	case r.separate:
+		return frame.WriteOnly
 	}
 	return requestOpcode(p.request.Verb, p.part)
 }

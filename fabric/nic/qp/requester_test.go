@@ -19,13 +19,21 @@ func requester(t *testing.T) *Flow { return flowOf(t, work.Endless) }
 
 // flowOf returns a flow of the given size from host 0 to host 1 that has begun.
 func flowOf(t rapid.TB, size unit.Bytes) *Flow {
+	return flowWith(t, fabric.Flow{From: 0, To: 1, Size: size})
+}
+
+// flowWith returns a flow that has begun, under the settings of selective repeat as changed.
+func flowWith(t rapid.TB, flow fabric.Flow, change ...func(*cc.IRNParams)) *Flow {
 	t.Helper()
 	s := &Settings{Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Scheme: "pfc", CC: cc.Default()}
+	for _, edit := range change {
+		edit(&s.CC.IRN)
+	}
 	d := &Device{}
 	d.init(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
 	d.Arbiter.Grow(1)
 	r := &Flow{}
-	if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: size}, 0); err != nil {
+	if err := r.Init(d, flow, 0); err != nil {
 		t.Fatal(err)
 	}
 	r.Begin(0, &fabric.Out{})

@@ -40,6 +40,9 @@ func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) 
 		return
 	}
 	r.access = remoteWrite
+	if flow.Selective {
+		r.order = &placement{}
+	}
 }
 
 // Expected returns the PSN of the next packet.
@@ -143,13 +146,13 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		r.match(now, f, out)
 	}
 	r.deliver(now, f, r.expected, bytes, out)
-	r.advance(1)
+	packets := r.advance(1)
 	r.unacked++
-	done := !r.message.within()
-	if done {
-		r.msn = frame.NextPSN(r.msn, 1)
+	ends := !r.message.within()
+	if ends {
+		r.msn = frame.NextPSN(r.msn, uint32(packets))
 	}
-	if r.urgent || done || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
+	if r.urgent || r.order.urgent(ends) || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
 		r.ack(now, f, out)
 	}
 }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"iter"
+	"sort"
 
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -99,12 +100,24 @@ func (q *SendQueue) MoveTo(packet int64) {
 	if q.packet = packet; !q.Unsent() {
 		return
 	}
-	r := q.At(q.cursor)
+	q.part, q.packet = q.cut(q.At(q.cursor), packet)
+}
+
+// cut returns the part of a request with the given packet, and the first packet of the part.
+func (q *SendQueue) cut(r *Request, packet int64) (Part, int64) {
 	most := q.cutter.most(&r.Command)
 	each := q.cutter.packets(&r.Command, min(most, r.Size))
 	before := (packet - r.First) / each
-	q.packet = r.First + before*each
-	q.part = q.cutter.Part(&r.Command, unit.Bytes(before)*most)
+	return q.cutter.Part(&r.Command, unit.Bytes(before)*most), r.First + before*each
+}
+
+// PartAt returns the part with the given packet, which must be of a request in progress, and the
+// request. It does not move the cursor.
+func (q *SendQueue) PartAt(packet int64) (Part, *Request) {
+	i := sort.Search(q.Len(), func(i int) bool { return q.requests.At(i).End > packet })
+	r := q.requests.At(i)
+	part, _ := q.cut(r, packet)
+	return part, r
 }
 
 // Sent reports whether all parts of a request lie before the cursor.

@@ -1,0 +1,62 @@
+package qp
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// MaxWindow is the maximum number of packets that a responder places beyond the expected one,
+// and that a requester with selective repeat has in flight.
+const MaxWindow = 1 << 16
+
+// placement accepts packets in any order, and places each at the address that it carries: each
+// is a WRITE of one packet. The requests complete in the order of their PSNs. As in IRN (Mittal et
+// al., SIGCOMM 2018, §3.1), every packet that arrives out of order is answered by a NAK with the
+// expected PSN and a SACK.
+type placement struct {
+	placed bitmap // packets placed beyond the expected one, which is the start of its window
+	newest int64  // the packet that is being answered
+}
+
+// early places the packet, unless it arrived before, is no WRITE of one packet, or is too far
+// ahead.
+func (p *placement) early(now unit.Time, r *Responder, ahead int32, f *frame.Frame, out *fabric.Out) {
+	n := p.placed.first + int64(ahead)
+	var alone message
+	bytes, ok := alone.takeWrite(f)
+	switch {
+	case !ok || alone.within() || ahead >= MaxWindow:
+		r.Discard(now, f, out)
+		return
+	case p.placed.has(n):
+		r.DuplicateRequest++
+	default:
+		r.outOfSequence(now, f.PSN(), f, out)
+		p.placed.add(n)
+		r.deliver(now, f, f.PSN(), bytes, out)
+	}
+	p.newest = n
+	r.requestExpected(now, f, out)
+}
+
+// advance passes over the packets placed early.
+func (p *placement) advance(packets int32) int32 {
+	from := p.placed.first
+	p.placed.drop(p.placed.missing(from + int64(packets)))
+	p.newest = p.placed.first
+	return int32(p.placed.first - from)
+}
+
+// urgent reports whether packets are missing.
+func (p *placement) urgent(bool) bool { return !p.placed.empty() }
+
+// report reports packets while others are missing: the latest 64 up to the one that is answered, or
+// the 64 after the expected one if that was answered.
+func (p *placement) report() frame.SACK {
+	if p.placed.empty() {
+		return frame.SACK{}
+	}
+	base := max(p.placed.first+1, p.newest-63)
+	return frame.SACK{Base: PSN(base), Bitmap: p.placed.window(base)}
+}
