@@ -70,7 +70,9 @@ func (p *Packet) end() uint8 {
 	if end == noOpcode {
 		end = bthEnd
 	}
-	end += p.appended()
+	if p.appends() {
+		end += p.appended()
+	}
 	if p.Timestamped {
 		end += stampLen
 	}
@@ -92,7 +94,9 @@ func (p *Packet) Build(f *Frame) {
 	p.buildUDP(f, length-(ipEnd-ethEnd))
 	p.BTH.build(f)
 	p.buildExtensions(f)
-	p.buildAppended(f)
+	if p.appends() {
+		p.buildAppended(f)
+	}
 	if p.Timestamped {
 		f.head[bthFlags] |= stampedVersion
 		f.SetTimestamps(p.Timestamps)

@@ -46,8 +46,15 @@ func parseSACK(b []byte) (s SACK, ok bool) {
 
 // SACK returns the SACK of an ACK or NAK. Its bitmap is 0 if there is none.
 func (f *Frame) SACK() SACK {
+	if f.n < bthEnd+aethLen+sackLen { // as most
+		return SACK{}
+	}
+	return f.sack()
+}
+
+func (f *Frame) sack() SACK {
 	b := f.beyond()
-	if len(b) < sackLen || f.Opcode() != Acknowledge {
+	if f.Opcode() != Acknowledge {
 		return SACK{}
 	}
 	if c, ok := f.CETH(); ok {
@@ -62,11 +69,11 @@ func (p *Packet) carriesSACK() bool {
 	return p.SACK.Bitmap != 0 && (p.BTH.Opcode == Acknowledge || p.CETH.len() > 0 && p.BTH.Opcode.carriesCETH())
 }
 
+// appends reports whether the packet may have a CETH or SACK. Most have none.
+func (p *Packet) appends() bool { return p.CETH.Words != 0 || p.SACK.Bitmap != 0 }
+
 // appended returns the length in bytes of CETH and SACK.
 func (p *Packet) appended() (n uint8) {
-	if p.CETH.Words == 0 && p.SACK.Bitmap == 0 {
-		return 0
-	}
 	if p.BTH.Opcode.carriesCETH() {
 		n = uint8(p.CETH.len())
 	}
