@@ -323,3 +323,21 @@ func TestPlacementRefusesWhatItCannotPlace(t *testing.T) {
 		}
 	}
 }
+
+// An ACK of packets that a SACK has reported already makes room in the window.
+func TestAckOfPlacedPacketsOpensTheWindow(t *testing.T) {
+	r := repeater(t, 1_000_000, 2)
+	r.Offer()
+	for range 2 {
+		r.sendPSN(0)
+	}
+	r.Arbiter.Turns.Pick(unit.Second, 0)               // parks it
+	r.reply(1, 5, frame.SyndromeNAKSequence, 0, 3<<62) // out of date, but its SACK reports both
+	if r.AckedBytes != 2000 || !r.Arbiter.Parked(0) {
+		t.Fatalf("%v reported, parked: %v", r.AckedBytes, r.Arbiter.Parked(0))
+	}
+	r.reply(2, 1, frame.SyndromeACK, 0, 0)
+	if r.AckedBytes != 2000 || r.Arbiter.Parked(0) {
+		t.Errorf("%v reported, parked: %v", r.AckedBytes, r.Arbiter.Parked(0))
+	}
+}
