@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
@@ -39,12 +40,17 @@ type objects struct {
 	policies  map[string]*networkingv1.NetworkPolicy
 }
 
-// decodeAs decodes a document. Unknown and repeated keys are errors.
+// decodeAs decodes a document as an API server does with strict validation. Unknown and
+// repeated keys are errors, and case matters.
 func decodeAs[T any](t *testing.T, text string) *T {
 	t.Helper()
 	object := new(T)
-	if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
+	}
+	if faults, err := json.UnmarshalStrict(data, object); err != nil || len(faults) > 0 {
+		t.Fatalf("%v %v in\n%s", err, faults, text)
 	}
 	return object
 }
