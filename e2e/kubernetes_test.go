@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats-server/v2/server" //nolint:depguard // reads the printed configuration as the server itself does
 	"go.yaml.in/yaml/v3"
 )
 
