@@ -3,6 +3,7 @@ package discovery
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"slices"
 	"testing"
 
@@ -20,21 +21,48 @@ func claim(t *testing.T, conn bus.Conn, h Hello) (refused chan error, withdraw f
 	return refused, withdraw
 }
 
-// buses returns a function that connects to a bus, for each kind of bus.
+// buses returns a function that connects to a bus, for each kind of bus. Connections to
+// the cluster use its two servers in turn.
 func buses(t *testing.T) map[string]func() bus.Conn {
-	server, err := bus.StartServer("", bus.Guard{Open: true})
+	one := serve(t, bus.Cluster{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pair, next := []string{serve(t, bus.Cluster{Listen: at}), serve(t, bus.Cluster{Listen: "127.0.0.1:0", Routes: []string{at}})}, 0
+	return map[string]func() bus.Conn{
+		"memory": bus.NewMemory().Dial,
+		"nats":   func() bus.Conn { return dial(t, one) },
+		"cluster": func() bus.Conn {
+			next++
+			return dial(t, pair[next%len(pair)])
+		},
+	}
+}
+
+// serve starts a server of the bus and returns its URL.
+func serve(t *testing.T, c bus.Cluster) string {
+	t.Helper()
+	server, err := bus.StartInCluster("", bus.Guard{Open: true}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Shutdown)
-	return map[string]func() bus.Conn{"memory": bus.NewMemory().Dial, "nats": func() bus.Conn {
-		conn, err := bus.DialAs(server.URL(), t.Name(), bus.Access{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
-		return conn
-	}}
+	return server.URL()
+}
+
+func dial(t *testing.T, url string) bus.Conn {
+	t.Helper()
+	conn, err := bus.DialAs(url, t.Name(), bus.Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }
 
 func encode(t *testing.T, m message) []byte {
@@ -66,6 +94,9 @@ func TestSecondNodeOfANameIsRefused(t *testing.T) {
 			first := Hello{Name: "h0", Address: "192.0.2.2:7000", PID: 1, Process: "h0"}
 			second := Hello{Name: "h0", Address: "192.0.2.3:7000", PID: 1, Process: "h0"}
 			refused, _ := claim(t, dial(), first)
+			if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil { // its server knows of the first node
+				t.Fatal(err)
+			}
 			fault, withdraw := claim(t, dial(), second)
 			err := <-fault
 			var double *RefusedError
