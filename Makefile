@@ -29,7 +29,7 @@ FUZZTIME ?= 10000x
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 40m
 
-.PHONY: build test race lint generate release verify fuzz bench tools grpcurl telemetrygen otelcol docker-compose ci
+.PHONY: build test race lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -72,8 +72,14 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 bench: ## run racks of several sizes, in memory on one core and on several, and over NATS; print the machine and the figures
 	@uname -srm; nproc; go version
-	go test ./cores -run '^$$' -bench Racks -benchtime 1x
+	go test ./cores -pgo cmd/rackfab/default.pgo -run '^$$' -bench Racks -benchtime 1x
 	go test ./e2e -run '^$$' -bench Goals -benchtime 1x
+
+profile: ## renew the profile by which `go build` optimises bin/rackfab: all schemes on the paper's rack, and large racks
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	go test ./fabric/lab -run '^$$' -bench PaperRack -benchtime 10x -o "$$dir/lab.test" -cpuprofile "$$dir/lab"; \
+	go test ./cores -run '^$$' -bench '/^(star|hadoop|leaf-spine|fat-tree)/cores=1' -benchtime 1x -o "$$dir/cores.test" -cpuprofile "$$dir/cores"; \
+	go tool pprof -proto "$$dir/lab" "$$dir/cores" > cmd/rackfab/default.pgo
 
 tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## build the pinned tools into the user's cache
 
