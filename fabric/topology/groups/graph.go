@@ -32,35 +32,46 @@ func (t *traffic) graph(units []int) *graph {
 	return g
 }
 
-func (g *graph) total() (sum float64) {
-	for _, w := range g.work {
-		sum += w
+func (g *graph) total() float64 { return sum(g.work) }
+
+// limits returns how much work each group may get for fewer frames across, given the
+// relative speeds of the groups.
+func (g *graph) limits(speeds []float64) []float64 {
+	limits, all := make([]float64, len(speeds)), sum(speeds)
+	for group, v := range speeds {
+		limits[group] = g.total() * v / all * (1 + slack)
 	}
-	return sum
+	return limits
 }
 
-// limit returns how much work each of n groups may get for fewer frames across.
-func (g *graph) limit(n int) float64 { return g.total() / float64(n) * (1 + slack) }
+func sum(list []float64) (total float64) {
+	for _, v := range list {
+		total += v
+	}
+	return total
+}
 
 // passes bounds the number of times that cut reconsiders every unit.
 const passes = 8
 
-// cut returns the group of each unit, of n groups, none of them empty. It grows one
+// cut returns the group of each unit, none of them empty, given the relative speeds of the
+// groups. It grows one
 // group after the other, and then moves units while that helps (Fiduccia and
 // Mattheyses, A Linear-Time Heuristic for Improving Network Partitions, DAC 1982,
 // without moves that first make the cut worse).
-func (g *graph) cut(n int) []int {
-	c := &cutting{graph: g, of: slices.Repeat([]int{-1}, len(g.work)), sum: make([]float64, n), units: make([]int, n)}
+func (g *graph) cut(speeds []float64) []int {
+	n := len(speeds)
+	c := &cutting{graph: g, speeds: speeds, of: slices.Repeat([]int{-1}, len(g.work)), sum: make([]float64, n), units: make([]int, n)}
 	left := g.total()
 	for group := range n {
-		c.grow(group, left/float64(n-group))
+		c.grow(group, left*speeds[group]/sum(speeds[group:]))
 		left -= c.sum[group]
 	}
-	limit := g.limit(n)
+	limits := g.limits(speeds)
 	for range passes {
 		moved := false
 		for u := range c.of {
-			moved = c.move(u, limit) || moved
+			moved = c.move(u, limits) || moved
 		}
 		if !moved {
 			break
@@ -72,9 +83,10 @@ func (g *graph) cut(n int) []int {
 // cutting is a cut in progress.
 type cutting struct {
 	*graph
-	of    []int     // group of each unit, -1 for none yet
-	sum   []float64 // work of each group
-	units []int     // number of units of each group
+	speeds []float64 // of the groups, relative to each other
+	of     []int     // group of each unit, -1 for none yet
+	sum    []float64 // work of each group
+	units  []int     // number of units of each group
 }
 
 // grow fills a group with units until its work is closest to the target. It begins with
@@ -135,9 +147,9 @@ func (c *cutting) put(u, group int) {
 }
 
 // move moves a unit to the group to which it sends most frames, if fewer frames cross
-// then and the group stays within the limit; or if its own group exceeds the limit and
-// the other group stays below that. It reports whether it moved the unit.
-func (c *cutting) move(u int, limit float64) bool {
+// then and the group stays within its limit; or if its own group exceeds its limit and
+// the other group needs less time than that. It reports whether it moved the unit.
+func (c *cutting) move(u int, limits []float64) bool {
 	own, w := c.of[u], c.work[u]
 	if c.units[own] == 1 {
 		return false
@@ -148,8 +160,8 @@ func (c *cutting) move(u int, limit float64) bool {
 	}
 	best := -1
 	for group := range c.sum {
-		fits := c.sum[group]+w <= limit && frames[group] > frames[own]
-		relieves := c.sum[own] > limit && c.sum[group]+w < c.sum[own]
+		fits := c.sum[group]+w <= limits[group] && frames[group] > frames[own]
+		relieves := c.sum[own] > limits[own] && (c.sum[group]+w)/c.speeds[group] < c.sum[own]/c.speeds[own]
 		if group != own && (fits || relieves) && (best < 0 || frames[group] > frames[best]) {
 			best = group
 		}

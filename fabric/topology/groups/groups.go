@@ -42,20 +42,30 @@ func New(s *topology.Scenario, n int) *Cut {
 	if n = min(n, len(s.Nodes)); n == 1 || n == len(s.Nodes) {
 		return t.single(n)
 	}
-	var best *Cut
+	return t.numbered(t.assign(slices.Repeat([]float64{1}, n), true, false))
+}
+
+// assign returns the group of each node, of at most as many groups as nodes, given the
+// relative speeds of the groups. together lists whether hosts are in the group of their
+// switch, in the order of preference. assign returns nil if so many groups are not possible.
+func (t *traffic) assign(speeds []float64, together ...bool) (best []int) {
 	least := 0.0
-	for _, length := range lengths(s) {
-		for _, hosts := range []bool{true, false} { // with hosts in the group of their switch, and anywhere
-			units := merge(s, length, hosts)
+	for _, length := range lengths(t.s) {
+		for _, hosts := range together {
+			units := merge(t.s, length, hosts)
 			g := t.graph(units)
-			if len(g.work) < n {
+			if len(g.work) < len(speeds) {
 				continue
 			}
-			c := t.cut(units, g.cut(n), n)
-			if cost := t.cost(c); best == nil || cost < least {
-				best, least = c, cost
+			of, cut := make([]int, len(units)), g.cut(speeds)
+			for node, u := range units {
+				of[node] = cut[u]
 			}
-			if slices.Max(c.Work) <= g.limit(n) {
+			c := t.sumUp(of, len(speeds))
+			if cost := t.cost(c, speeds...); best == nil || cost < least {
+				best, least = of, cost
+			}
+			if within(c.Work, g.limits(speeds)) {
 				break // single hosts could only add frames across
 			}
 		}
@@ -63,15 +73,33 @@ func New(s *topology.Scenario, n int) *Cut {
 	return best
 }
 
-// cost returns the expected time of a run, in frames handled by one node.
-func (t *traffic) cost(c *Cut) float64 {
+// within reports whether no group has more work than its limit.
+func within(work, limits []float64) bool {
+	for group, w := range work {
+		if w > limits[group] {
+			return false
+		}
+	}
+	return true
+}
+
+// cost returns the expected time of a run, in frames handled by one node, given the
+// relative speeds of the groups; none means that all have the same.
+func (t *traffic) cost(c *Cut, speeds ...float64) float64 {
 	frames, lookahead := 0.0, unit.Never
 	for _, p := range t.across(c) {
 		frames += p.Frames
 		lookahead = min(lookahead, p.Lookahead)
 	}
 	windows := float64(t.s.Duration) / float64(lookahead)
-	return slices.Max(c.Work) + crossing*frames/float64(len(c.Work)) + meeting*windows
+	slowest := 0.0
+	for group, w := range c.Work {
+		if speeds != nil {
+			w *= sum(speeds) / float64(len(speeds)) / speeds[group]
+		}
+		slowest = max(slowest, w)
+	}
+	return slowest + crossing*frames/float64(len(c.Work)) + meeting*windows
 }
 
 // single returns the cut into one group, or with a group per node.
@@ -95,6 +123,9 @@ func lengths(s *topology.Scenario) []unit.Time {
 	all := make([]unit.Time, len(s.Links))
 	for i := range s.Links {
 		all[i] = s.Links[i].Lookahead()
+	}
+	if len(all) == 0 {
+		return []unit.Time{0}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -141,16 +172,37 @@ func merge(s *topology.Scenario, length unit.Time, hosts bool) []int {
 
 // cut returns the Cut of units that are cut into n groups.
 func (t *traffic) cut(units, of []int, n int) *Cut {
-	number := slices.Repeat([]int{-1}, n)
-	c, next := &Cut{Of: make([]int, len(units)), Work: make([]float64, n)}, 0
+	nodes := make([]int, len(units))
 	for i, u := range units {
-		g := &number[of[u]]
-		if *g < 0 {
-			*g = next
+		nodes[i] = of[u]
+	}
+	return t.sumUp(renumber(nodes, n), n)
+}
+
+// numbered returns the Cut of nodes in groups, numbered by their first nodes.
+func (t *traffic) numbered(of []int) *Cut {
+	n := slices.Max(of) + 1
+	return t.sumUp(renumber(of, n), n)
+}
+
+// renumber numbers n groups by their first nodes, given the group of each node.
+func renumber(of []int, n int) []int {
+	number, next, list := slices.Repeat([]int{-1}, n), 0, make([]int, len(of))
+	for i, group := range of {
+		if number[group] < 0 {
+			number[group] = next
 			next++
 		}
-		c.Of[i] = *g
-		c.Work[*g] += t.nodes[i]
+		list[i] = number[group]
+	}
+	return list
+}
+
+// sumUp returns the Cut of nodes in n groups.
+func (t *traffic) sumUp(of []int, n int) *Cut {
+	c := &Cut{Of: of, Work: make([]float64, n)}
+	for i, group := range of {
+		c.Work[group] += t.nodes[i]
 	}
 	return c
 }
