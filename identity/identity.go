@@ -118,8 +118,10 @@ func MakeKeys(dir string) error {
 
 // Users returns the bus users of a rack from the folders in dir: the controller, and the
 // processes of the nodes. workers lists the nodes of each process that runs several; the
-// key of the first one belongs to the process. The error joins all invalid keys.
-func Users(dir, rack string, workers ...[]string) ([]bus.User, error) {
+// key of the first one belongs to the process. free lists the members that are free workers:
+// they may do what any node may, in any rack, and the controller's permissions then cover
+// any rack. The error joins all invalid keys.
+func Users(dir, rack string, free []string, workers ...[]string) ([]bus.User, error) {
 	names, err := onBus(dir)
 	if err != nil {
 		return nil, err
@@ -130,6 +132,11 @@ func Users(dir, rack string, workers ...[]string) ([]bus.User, error) {
 			names = append(names, nodes[0]) // so that the error names the missing key
 		}
 	}
+	for _, w := range free {
+		if !slices.Contains(names, w) {
+			names = append(names, w)
+		}
+	}
 	var users []bus.User
 	var faults []error
 	for _, name := range names {
@@ -138,11 +145,16 @@ func Users(dir, rack string, workers ...[]string) ([]bus.User, error) {
 			faults = append(faults, err)
 			continue
 		}
-		nodes := grouped[name]
-		if nodes == nil && name != Controller {
+		nodes, of := grouped[name], rack
+		switch {
+		case slices.Contains(free, name):
+			nodes, of = []string{"*"}, "*"
+		case name == Controller && len(free) > 0:
+			of = "*"
+		case nodes == nil && name != Controller:
 			nodes = []string{name}
 		}
-		user, err := bus.UserOf(rack, key, nodes...)
+		user, err := bus.UserOf(of, key, nodes...)
 		users, faults = append(users, user), append(faults, err)
 	}
 	return users, errors.Join(faults...)

@@ -203,7 +203,7 @@ func TestMemberFolder(t *testing.T) {
 
 func TestUsers(t *testing.T) {
 	dir := folder(t, time.Now())
-	users, err := Users(dir, "r")
+	users, err := Users(dir, "r", nil)
 	check(t, err)
 	var subjects []string
 	for _, u := range users {
@@ -213,25 +213,31 @@ func TestUsers(t *testing.T) {
 	if strings.Join(subjects, " ") != strings.Join(want, " ") {
 		t.Errorf("users may publish on %v, want %v", subjects, want)
 	}
-	users, err = Users(dir, "r", []string{"s0", "h7"})
+	users, err = Users(dir, "r", nil, []string{"s0", "h7"})
 	check(t, err)
 	own := users[len(users)-1]
 	if have := strings.Join(own.Publish[1:], " "); len(users) != 3 || have != bus.AnnouncementSubject("r", "s0")+" "+bus.AnnouncementSubject("r", "h7") {
 		t.Errorf("the last of %d users announces on %s", len(users), have)
 	}
-	if _, err = Users(dir, "r", []string{"h7", "s0"}); err == nil || !strings.Contains(err.Error(), "h7/nkey: no such file") {
+	if _, err = Users(dir, "r", nil, []string{"h7", "s0"}); err == nil || !strings.Contains(err.Error(), "h7/nkey: no such file") {
 		t.Errorf("a worker without a key: %v", err)
+	}
+	users, err = Users(dir, "r", []string{"s0"})
+	check(t, err)
+	own = users[len(users)-1]
+	if have := strings.Join(own.Subscribe, " "); have != "rackfab.*.link.*.* rackfab.rack.*.who rackfab.rack.*.hello.*" || users[0].Publish[0] != "rackfab.rack.*.who" {
+		t.Errorf("a free worker subscribes to %s; the controller publishes on %v", have, users[0].Publish)
 	}
 	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
 	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))
-	_, err = Users(dir, "r")
+	_, err = Users(dir, "r", nil)
 	for _, want := range []string{"h0/nkey: invalid nkey", "s0/nkey: readable by others"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	for _, empty := range []string{t.TempDir(), filepath.Join(dir, "missing")} {
-		if _, err := Users(empty, "r"); err == nil {
+		if _, err := Users(empty, "r", nil); err == nil {
 			t.Errorf("%s has users", empty)
 		}
 	}

@@ -45,7 +45,7 @@ func newSecureRack(t *testing.T) *secureRack {
 	t.Setenv("GOGC", "100")
 	r := &secureRack{dir: filepath.Join(t.TempDir(), "certs")}
 	say(t, "certs", "star-2", "--dir", r.dir)
-	users, err := identity.Users(r.dir, "rack")
+	users, err := identity.Users(r.dir, "rack", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

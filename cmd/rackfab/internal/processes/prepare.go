@@ -53,7 +53,7 @@ func composeCommand() *cobra.Command {
 
 func certsCommand() *cobra.Command {
 	var dir string
-	var hosts []string
+	var hosts, workers []string
 	c := &cobra.Command{
 		Use:   "certs [SCENARIO|FILE]",
 		Short: "Create the certificates and keys of a rack's members",
@@ -75,7 +75,7 @@ func certsCommand() *cobra.Command {
 			for i, n := range s.Nodes {
 				nodes[i] = n.Name
 			}
-			if err := identity.Make(dir, nodes, hosts, time.Now()); err != nil {
+			if err := identity.Make(dir, append(nodes, workers...), hosts, time.Now()); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: certificates and keys of %d nodes, the bus, the controller, the collector and clients\n", dir, len(nodes))
@@ -83,6 +83,7 @@ func certsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "certs", "folder to write")
+	c.Flags().StringSliceVar(&workers, "worker", nil, "names of free workers, which get folders too")
 	c.Flags().StringSliceVar(&hosts, "host", nil, "names and addresses of the rack's other machines, for clients that connect by them")
 	return c
 }

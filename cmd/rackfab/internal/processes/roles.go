@@ -100,6 +100,7 @@ type busFlags struct {
 	process
 	rack, keys   string
 	workers      []string
+	free         []string
 	create, open bool
 	cluster      string
 	routes       []string
@@ -143,7 +144,9 @@ func busCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.print, "print-users", false, "print the users of --keys and their permissions for the configuration of a stock nats-server, and exit")
 	c.MarkFlagsMutuallyExclusive("print-users", "open")
 	c.MarkFlagsMutuallyExclusive("keys", "open")
+	c.Flags().StringSliceVar(&f.free, "free-worker", nil, "names of free workers, which may run any node of any rack, w0,w1")
 	c.MarkFlagsMutuallyExclusive("worker", "open")
+	c.MarkFlagsMutuallyExclusive("free-worker", "open")
 	c.MarkFlagsMutuallyExclusive("make", "open")
 	return c
 }
@@ -182,7 +185,7 @@ func (f *busFlags) users() ([]bus.User, error) {
 		}
 		workers = append(workers, nodes)
 	}
-	users, err := identity.Users(f.keys, f.rack, workers...)
+	users, err := identity.Users(f.keys, f.rack, f.free, workers...)
 	if err != nil {
 		return nil, fmt.Errorf("--keys: %w", err)
 	}
