@@ -20,7 +20,7 @@ type Results struct {
 	Seed     uint64 `json:"seed"`
 	Bus      string `json:"bus"`
 	Cores    int    `json:"cores,omitempty"`   // in memory: cores available to all runs together
-	Workers  int    `json:"workers,omitempty"` // that took whole runs in their memory
+	Workers  int    `json:"workers,omitempty"` // that ran the nodes, over NATS, or took whole runs in their memory
 	Runs     []*Run `json:"runs"`
 	// Repeats are the results over the variants of the scenario; Runs are variant 0. It
 	// is nil without variants.
@@ -35,11 +35,12 @@ type Run struct {
 	Bin        unit.Time `json:"bin_ps"` // of the series
 	Wall       float64   `json:"wall_s"`
 	CPU        float64   `json:"cpu_s"`
-	Cores      int       `json:"cores,omitempty"`  // in memory: cores that ran most of it
+	Cores      int       `json:"cores,omitempty"`  // that ran most of it; over NATS at most one per process, 0 if unknown
 	Groups     int       `json:"groups,omitempty"` // groups of nodes, each run by one core at a time
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	Processes  int       `json:"processes,omitempty"` // that ran the nodes, a group each; 0 in memory
+	Workers    int       `json:"workers,omitempty"`   // on which the processes ran; 0 for this machine, or a rack that was up
 	EnvelopeFaults
 	// Drops counts the frames that switches and NICs dropped, and those lost with a
 	// link that was cut. LinkLost and LinkDamaged count the frames lost to the error

@@ -73,7 +73,7 @@ func free(t *testing.T) string {
 // of the rack.
 func TestServersOfAClusterAreTheBus(t *testing.T) {
 	dir, at := certs(t), free(t)
-	users, err := identity.Users(dir, "rack")
+	users, err := identity.Users(dir, "rack", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

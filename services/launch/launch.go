@@ -38,6 +38,8 @@ import (
 type Options struct {
 	// Groups are the names and kinds of the nodes, a process per group, see Groups.
 	Groups [][]topology.Node
+	// Workers, if not nil, run the nodes instead of Groups. Bus must be the URL of theirs.
+	Workers *Workers
 	// Bus is the URL of a NATS server, and Access the credentials of all processes
 	// there. "" starts a server of the rack's own, with a new key per process.
 	Bus    string
@@ -83,6 +85,12 @@ type Rack struct {
 	collector  *supervised // nil if the rack has no collector of its own
 	controller *spawn.Process
 	nodes      map[string]*spawn.Process // by name: that of their first nodes
+	processes  int                       // of the nodes, wherever they run
+
+	workers  []*borrowed
+	streams  sync.WaitGroup  // of workers that run nodes
+	leased   context.Context // ends when the workers are given back
+	endLease context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
@@ -99,8 +107,6 @@ func Start(ctx context.Context, o Options) (*Rack, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not within %v", readyLimit))
-	defer cancel()
 	if err := r.start(ctx); err != nil {
 		r.Close()
 		return nil, err
@@ -124,16 +130,24 @@ func newRack(o Options) (r *Rack, err error) {
 		patience: spawn.StopLimit, spawner: spawner, nodes: map[string]*spawn.Process{},
 	}
 	r.ctx, r.fail = context.WithCancelCause(context.Background())
+	r.leased, r.endLease = context.WithCancel(context.Background())
 	return r, nil
 }
 
-// start starts the bus, then the collector, then the controller and all nodes
-// concurrently.
+// start borrows the workers, if any, starts the bus, then the collector, then the
+// controller and all nodes concurrently.
 func (r *Rack) start(ctx context.Context) error {
 	who, err := identity.Load(r.o.TLS, identity.Client)
 	if err != nil {
 		return fmt.Errorf("--tls: %w", err)
 	}
+	if r.o.Workers != nil {
+		if err := r.borrow(ctx, who); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not within %v", readyLimit))
+	defer cancel()
 	if r.url == "" {
 		if err := r.startBus(ctx); err != nil {
 			return err
@@ -150,6 +164,11 @@ func (r *Rack) start(ctx context.Context) error {
 	ready, err := r.controller.Await(ctx)
 	if err != nil {
 		return err
+	}
+	if r.o.Workers != nil {
+		if err := r.host(ctx); err != nil {
+			return err
+		}
 	}
 	for _, nodes := range r.o.Groups {
 		if _, err := r.nodes[nodes[0].Name].Await(ctx); err != nil {
@@ -182,8 +201,9 @@ func (r *Rack) startCollector(ctx context.Context) error {
 	r.collector = &supervised{rack: r, command: spawn.Command{Name: identity.Collector, Role: identity.Collector, Args: r.o.Collect}, lost: func(err error) {
 		r.spawner.Log("launch", fmt.Sprintf("the rack continues without a collector: %v", err))
 	}}
-	err := r.collector.start(ctx, cmp.Or(r.o.Collector, serve.Loopback), "--any-port")
-	r.o.Collector = r.collector.address
+	listen, reached := r.collectorAddresses(cmp.Or(r.o.Collector, serve.Loopback))
+	err := r.collector.start(ctx, listen, "--any-port")
+	r.o.Collector = reached(r.collector.address)
 	return err
 }
 
@@ -316,6 +336,7 @@ func (r *Rack) Close() {
 		all.Go(func() { p.Stop(r.patience) })
 	}
 	all.Wait()
+	r.giveBack()
 	r.collector.stop() // it stores what it has buffered
 	r.bus.stop()
 	r.watchers.Wait()

@@ -49,7 +49,7 @@ func role(name string, args []string) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	bus, rack := flags.String("bus", "", ""), flags.String("rack", "", "")
 	nics, switches := flags.String("nics", "", ""), flags.String("switches", "", "")
-	self, listen := flags.String("name", "", ""), flags.String("listen", "", "")
+	self, listen, advertise := flags.String("name", "", ""), flags.String("listen", "", ""), flags.String("advertise", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func role(name string, args []string) error {
 			return fmt.Errorf("%s is out of order", *self)
 		}
 		fmt.Fprintln(os.Stderr, "here is", *self)
-		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
+		return nic.Main(ctx, nic.Options{Name: *self, Listen: *listen, Advertise: *advertise, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "switch":
-		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
+		return switchd.Main(ctx, switchd.Options{Name: *self, Listen: *listen, Advertise: *advertise, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "worker":
-		return worker.Main(ctx, worker.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout}, *nics, *switches)
+		return worker.Main(ctx, worker.Options{Name: *self, Listen: *listen, Advertise: *advertise, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout}, *nics, *switches)
 	case "launcher":
 		return launcher(ctx)
 	case "stuck":

@@ -28,22 +28,22 @@ func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*co
 	return report, nil
 }
 
-// cause returns the *spawn.Error of the process that caused err, or err if no process
+// cause returns the error of the process or worker whose end caused err, or err if none
 // has ended.
 func (r *Rack) cause(ctx context.Context, err error) error {
-	if p := r.nodes[controller.FailedNode(err)]; p != nil {
+	if controller.FailedNode(err) != "" {
 		limit := time.NewTimer(exitWait)
 		defer limit.Stop()
 		select {
-		case <-p.Done():
-			return p.Failure("")
+		case <-r.ctx.Done(): // its process or its worker has ended
 		case <-limit.C:
 			return err
 		}
 	}
 	var ended *spawn.Error
-	if errors.As(context.Cause(r.ctx), &ended) {
-		return ended
+	var left *WorkerError
+	if cause := context.Cause(r.ctx); errors.As(cause, &ended) || errors.As(cause, &left) {
+		return cause
 	}
 	if ctx.Err() != nil && context.Cause(r.ctx) == nil {
 		return ctx.Err()

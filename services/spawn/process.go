@@ -27,6 +27,8 @@ type Error struct {
 	PID   int
 	State string   // "signal: killed", "exit status 1"
 	Tail  []string // the last lines of its log
+	// Worker is the worker that ran it, with its address; "" is this machine.
+	Worker string
 }
 
 // Error names the process, says how it ended and shows the end of its log.
@@ -39,7 +41,11 @@ func (e *Error) Error() string {
 	if e.Nodes > 1 {
 		fmt.Fprintf(&b, " and %d others", e.Nodes-1)
 	}
-	fmt.Fprintf(&b, " (process %d): %s", e.PID, e.State)
+	at := ""
+	if e.Worker != "" {
+		at = " of worker " + e.Worker
+	}
+	fmt.Fprintf(&b, " (process %d%s): %s", e.PID, at, e.State)
 	for _, line := range e.Tail {
 		fmt.Fprintf(&b, "\n  %s| %s", e.Name, line)
 	}

@@ -55,8 +55,7 @@ func runCommand() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
-	c.MarkFlagsMutuallyExclusive("controller", "processes")
-	c.MarkFlagsMutuallyExclusive("controller", "workers")
+	c.MarkFlagsMutuallyExclusive("controller", "processes", "workers")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }

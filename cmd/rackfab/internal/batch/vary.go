@@ -118,9 +118,13 @@ func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) er
 
 // results returns the content of results.json for a variant.
 func (v *varied) results(of *variant) *measure.Results {
-	return &measure.Results{
+	r := &measure.Results{
 		Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Cores: v.cores, Workers: v.workers, Runs: of.Runs, Repeats: of.Repeats,
 	}
+	for _, run := range of.Runs {
+		r.Workers = max(r.Workers, run.Workers)
+	}
+	return r
 }
 
 // finish prints the outcome and writes the folder. It prints first, so that a full disk

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -26,4 +28,30 @@ func (p Processes) Of(s *topology.Scenario) (int, error) {
 		return len(s.Nodes), nil
 	}
 	return int(p), nil
+}
+
+// Workers is the number of free workers that run the nodes of a rack, 0 for none.
+type Workers int
+
+// AddFlag adds the flag --workers.
+func (w *Workers) AddFlag(c *cobra.Command) {
+	c.Flags().IntVar((*int)(w), "workers", 0, "number of free workers (`rackfab worker`) at --nats-url to wait for: they run the nodes, each a share by its cores, or with --bus memory whole runs, one per core (default: none)")
+}
+
+// Check checks the flag for a rack. The error names the flags.
+func (w Workers) Check(s *topology.Scenario, bus NATS) error {
+	switch {
+	case w == 0:
+		return nil
+	case bus.URL == "":
+		return errors.New("--workers: needs --nats-url URL, the bus that the workers have joined")
+	case w < 0 || int(w) > len(s.Nodes):
+		return fmt.Errorf("--workers %d: must be 1 to %d, the nodes of %s", w, len(s.Nodes), s.Name)
+	}
+	return nil
+}
+
+// Joined returns a function that shows on out how many of the workers have joined.
+func (w Workers) Joined(out io.Writer) func(int) {
+	return func(count int) { _, _ = fmt.Fprintf(out, "%d of %d workers have joined\n", count, w) }
 }

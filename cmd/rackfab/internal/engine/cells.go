@@ -33,7 +33,7 @@ func newCells(ctx context.Context, f Flags) (Engine, error) {
 		return nil, err
 	}
 	pool, err := cells.Join(ctx, cells.Options{
-		Bus: f.NATS.URL, Access: access, TLS: who, Workers: f.Workers, Cores: f.Cores, Build: build,
+		Bus: f.NATS.URL, Access: access, TLS: who, Workers: int(f.Workers), Cores: f.Cores, Build: build,
 		Joined: func(have, want int) { fmt.Fprintf(os.Stderr, "%d of %d workers have joined\n", have, want) },
 		Lost:   func(err error) { fmt.Fprintf(os.Stderr, "lost: %v; its runs go to other workers\n", err) },
 	})

@@ -16,7 +16,7 @@ import (
 type Flags struct {
 	Bus        string
 	Processes  client.Processes
-	Workers    int // free workers that take whole runs, with the bus memory; 0 for none
+	Workers    client.Workers // that take whole runs with the bus memory, and otherwise run the nodes
 	Cores      int // of each run in memory, 0 for as many as make it faster
 	NATS       client.NATS
 	TLS        string
@@ -44,7 +44,7 @@ func (f *Flags) Add(c *cobra.Command, buses ...string) {
 	flags.IntVar(&f.Cores, "cores", 0, "cores of each run in memory, one group of nodes each (default: as many as make it faster)")
 	f.NATS.AddFlags(c)
 	f.Processes.AddFlag(c)
-	flags.IntVar(&f.Workers, "workers", 0, "number of free workers (`rackfab worker`) on the bus of --nats-url to wait for; each takes whole runs in memory, one per core")
+	f.Workers.AddFlag(c)
 	client.TLSFlag(c, &f.TLS)
 	c.MarkFlagsMutuallyExclusive("processes", "workers")
 }
@@ -61,7 +61,6 @@ func (f *Flags) Check(c *cobra.Command) error {
 	fault(f.Cores > 0 && f.Bus != Memory, "--cores: only with --bus memory")
 	fault(f.Processes != 0 && f.Bus == Memory, "--processes: needs --bus nats")
 	fault(f.Workers < 0 || f.Workers > maxWorkers, "--workers %d: must be 1 to %d, or 0 for none", f.Workers, maxWorkers)
-	fault(f.Workers > 0 && f.Bus != Memory, "--workers: needs --bus memory: each worker takes whole runs")
 	fault(f.Workers > 0 && f.NATS.URL == "", "--workers: needs --nats-url, the bus that the workers have joined")
 	fault(f.Bus == Memory && f.Workers == 0 && c.Flags().Changed("nats-url"), "--nats-url: needs --bus nats, or --workers")
 	return errors.Join(faults...)

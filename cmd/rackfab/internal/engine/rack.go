@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -27,6 +28,8 @@ type rackEngine struct {
 	rack      player
 	name      string // prefix of the run names on the bus; may be empty
 	telemetry telemetry.Flags
+	cores     int // of this machine that run the processes, 0 if they run elsewhere
+	workers   int // that run the processes, 0 for none
 	runs      int
 	end       func()
 }
@@ -47,11 +50,21 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Groups: launch.Groups(s, processes), Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)})
+	if err := f.Workers.Check(s, f.NATS); err != nil {
+		return nil, err
+	}
+	o := launch.Options{Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)}
+	cores := min(processes, runtime.GOMAXPROCS(0))
+	if f.Workers != 0 {
+		o.Workers, cores = &launch.Workers{Scenario: s, Count: int(f.Workers), Joined: f.Workers.Joined(os.Stderr)}, 0
+	} else {
+		o.Groups = launch.Groups(s, processes)
+	}
+	rack, err := launch.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.Telemetry}, nil
+	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.Telemetry, cores: cores, workers: int(f.Workers)}, nil
 }
 
 // Run passes notes to w.Hear at the end of the run, node by node in the order of
@@ -78,7 +91,10 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 	if err != nil {
 		return nil, err
 	}
-	outcome.Processes = report.Processes
+	outcome.Processes, outcome.Groups = report.Processes, report.Processes
+	if outcome.Workers, outcome.Cores = p.workers, p.cores; p.workers > 0 {
+		outcome.Cores = report.Processes
+	}
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.GetMaxRssBytes(), n.GetProgramBytes()
 		p.telemetry.Totals.Add(n.GetTelemetry())

@@ -69,7 +69,8 @@ func waitForSignal(c *cobra.Command, rack *launch.Rack, journal string) error {
 			failed = nil
 			err := context.Cause(rack.Failed())
 			var p *spawn.Error
-			if !errors.As(err, &p) || p.Nodes == 0 {
+			var w *launch.WorkerError
+			if !errors.As(err, &w) && (!errors.As(err, &p) || p.Nodes == 0) {
 				return err
 			}
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "rackfab: %v\nrackfab: the live run has failed; status and journal are still available\n", err)

@@ -32,6 +32,7 @@ type upFlags struct {
 	controller string
 	nats       client.NATS
 	processes  client.Processes
+	workers    client.Workers
 	overrides  load.Overrides
 	pace       string
 	journal    string
@@ -56,7 +57,8 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is already up, to start the live run there; rackfab down ends it")
 	f.nats.AddFlags(c)
 	f.processes.AddFlag(c)
-	c.MarkFlagsMutuallyExclusive("controller", "processes")
+	f.workers.AddFlag(c)
+	c.MarkFlagsMutuallyExclusive("controller", "processes", "workers")
 	f.overrides.AddFlags(c, "")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
@@ -107,6 +109,9 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	if err != nil {
 		return err
 	}
+	if err := f.workers.Check(s, f.nats); err != nil {
+		return err
+	}
 	if l, err := net.Listen("tcp", f.rack.Address); err != nil {
 		return fmt.Errorf("--address: %w: another rack may be up (`rackfab status`); --address HOST:PORT selects another address", err)
 	} else if err := l.Close(); err != nil {
@@ -117,10 +122,16 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	if f.telemetry.Address == telemetry.Own {
 		own = collector.Listen
 	}
-	rack, err := launch.Start(c.Context(), launch.Options{
-		Groups: launch.Groups(s, processes), Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
+	o := launch.Options{
+		Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
 		Collector: cmp.Or(f.telemetry.Receiver(), own), Collect: f.collect(), Log: c.ErrOrStderr(),
-	})
+	}
+	if f.workers != 0 {
+		o.Workers = &launch.Workers{Scenario: s, Count: int(f.workers), Joined: f.workers.Joined(c.ErrOrStderr())}
+	} else {
+		o.Groups = launch.Groups(s, processes)
+	}
+	rack, err := launch.Start(c.Context(), o)
 	if err != nil {
 		return err
 	}

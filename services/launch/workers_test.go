@@ -1,0 +1,183 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/internal/discovery"
+	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/spawn"
+	"github.com/rackfab/rackfab/services/worker"
+)
+
+// newBus starts an open bus and returns its URL.
+func newBus(t *testing.T) string {
+	t.Helper()
+	server, err := bus.StartServer("", bus.Guard{Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	return server.URL()
+}
+
+// join starts a free worker until the end of the test, or until stop, and returns its
+// address.
+func join(t *testing.T, url, name string, cores int) (address string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, line := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := worker.Free(ctx, worker.FreeOptions{Name: name, Cores: cores, Bus: url, Ready: line, Children: spawn.Options{Env: childEnv}}); err != nil {
+			t.Errorf("worker %s: %v", name, err)
+		}
+		line.Close()
+	}()
+	var there serve.Ready
+	if err := json.NewDecoder(ready).Decode(&there); err != nil {
+		t.Fatal(err)
+	}
+	stop = func() { cancel(); <-ended }
+	t.Cleanup(stop)
+	return there.Address, stop
+}
+
+// onWorkers starts the rack of a scenario on workers.
+func onWorkers(t *testing.T, url, text string, count int, limit time.Duration) (*Rack, error) {
+	t.Helper()
+	r, err := Start(t.Context(), Options{Bus: url, Env: childEnv, Workers: &Workers{Scenario: parse(t, text), Count: count, Limit: limit}})
+	if err == nil {
+		t.Cleanup(r.Close)
+	}
+	return r, err
+}
+
+// enough is a limit that no test reaches.
+const enough = time.Minute
+
+// A rack on workers has the digest of the lab. Workers are free again once the rack is
+// closed; until then, another rack does not get them.
+func TestWorkersAreLentToOneRack(t *testing.T) {
+	url := newBus(t)
+	address, _ := join(t, url, "w0", 4)
+	for range 2 {
+		r, err := onWorkers(t, url, busy, 1, enough)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := r.Run(t.Context(), &controller.Request{RunId: "a", Scenario: []byte(busy), Quiet: true}, nil)
+		if err != nil || report.Digest != digest(t, busy) || report.Processes != 1 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		_, err = onWorkers(t, url, busy, 1, time.Millisecond)
+		if err == nil || !strings.Contains(err.Error(), "0 of 1 workers have joined within 1ms") {
+			t.Errorf("second rack: %v", err)
+		}
+		r.Close()
+	}
+	r, err := newRack(Options{Bus: url, Workers: &Workers{Count: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.workers = []*borrowed{{name: "w0", address: address}}
+	want := "1 of 2 workers have joined within 1m0s: w0 at " + address + "; worker w1 cannot be used: it is lent: `rackfab worker --bus " + url + "` starts one on each machine"
+	if err := r.tooFew(map[string]attempt{"w1": {why: "it is lent"}}); err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	r.workers = nil
+}
+
+// A launcher takes the workers that are free, waits for more, and shows their number.
+func TestLauncherWaitsForWorkers(t *testing.T) {
+	url := newBus(t)
+	join(t, url, "w1", 1)
+	first, err := onWorkers(t, url, pair, 1, enough) // has w1
+	if err != nil {
+		t.Fatal(err)
+	}
+	var joined []int
+	second, err := Start(t.Context(), Options{Bus: url, Env: childEnv, Workers: &Workers{
+		Scenario: parse(t, pair), Count: 2, Limit: enough,
+		Joined: func(count int) {
+			switch joined = append(joined, count); count {
+			case 0:
+				join(t, url, "w0", 1)
+			case 1:
+				first.Close()
+			}
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if !slices.Equal(joined, []int{0, 1, 2}) || second.workers[0].name != "w0" || second.workers[1].name != "w1" {
+		t.Errorf("joined %v, workers %v", joined, second.workers)
+	}
+}
+
+// pidOf returns the process of a node of a rack.
+func pidOf(t *testing.T, r *Rack, node string) int {
+	t.Helper()
+	conn, err := bus.DialAs(r.url, t.Name(), bus.Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	d, err := discovery.Watch(conn, r.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	found, err := d.Wait(t.Context(), []string{node})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found[0].PID
+}
+
+// The end of a process of a worker, and the end of a worker, end a run with an error that
+// names the worker.
+func TestLostWorkerEndsTheRun(t *testing.T) {
+	url := newBus(t)
+	address, stop := join(t, url, "w0", 1)
+	long := strings.Replace(busy, "20ms", "10s", 1)
+	lose := func(how func(*Rack)) error {
+		r, err := onWorkers(t, url, busy, 1, enough)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var once sync.Once
+		_, err = r.Run(t.Context(), &controller.Request{RunId: "a", Scenario: []byte(long), Quiet: true}, func(*controller.Progress) {
+			once.Do(func() { how(r) })
+		})
+		return err
+	}
+	err := lose(func(r *Rack) {
+		if err := syscall.Kill(pidOf(t, r, "h1"), syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	})
+	var ended *spawn.Error
+	if !errors.As(err, &ended) || ended.Worker != "w0 at "+address || ended.State != "signal: killed" || ended.Nodes != 3 {
+		t.Errorf("killed process: %v", err)
+	}
+	err = lose(func(*Rack) { stop() })
+	if want := "worker w0 at " + address + ", which runs node h0 and 2 others: worker w0 has been stopped"; err == nil || err.Error() != want {
+		t.Errorf("stopped worker: %v\nwant %s", err, want)
+	}
+}
