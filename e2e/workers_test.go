@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,4 +86,31 @@ func TestWorkersRunRacks(t *testing.T) {
 		t.Errorf("a worker was killed: %v\n%s", err, log)
 	}
 	start(t, "leaf-spine", "--scheme", "pfc", "--duration", "20us", "--nats-url", url, "--workers", "2").results(t)
+}
+
+// Free workers on a bus with keys, with TLS, that announce another address run a rack. They
+// have neither the keys nor the certificates of its nodes.
+func TestWorkersWithKeysAndCertificates(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command(program, "certs", "leaf-spine", "--worker", "w0,w1", "--dir", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var ready struct{ Address string }
+	if err := json.Unmarshal([]byte(serve(t, "bus", "--keys", dir, "--tls", dir, "--free-worker", "w0,w1")), &ready); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"w0", "w1"} {
+		own := filepath.Join(dir, name)
+		_, address := freeWorker(t, ready.Address, name, "--cores", "1", "--nkey", filepath.Join(own, "nkey"), "--tls", own, "--advertise", "localhost")
+		if !strings.HasPrefix(address, "localhost:") {
+			t.Errorf("worker %s announces %s", name, address)
+		}
+	}
+	rack := []string{"leaf-spine", "--scheme", "pcn", "--duration", "20us"}
+	memory := start(t, append(rack, "--bus", "memory")...).results(t)
+	nkey := filepath.Join(dir, "controller", "nkey")
+	workers := start(t, append(rack, "--nats-url", ready.Address, "--nats-nkey", nkey, "--tls", dir, "--workers", "2")...).results(t)
+	if diff := cmp.Diff(digests(memory), digests(workers)); diff != "" {
+		t.Errorf("digests differ (-memory +workers):\n%s", diff)
+	}
 }
