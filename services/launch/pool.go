@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func (r *Rack) borrow(ctx context.Context, who *identity.TLS) error {
 		}
 	}
 	if len(r.workers) < o.Count {
-		if err := context.Cause(ctx); err != context.DeadlineExceeded {
+		if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
 		return r.tooFew(failed)

@@ -54,10 +54,10 @@ func join(t *testing.T, url, name string, cores int) (address string, stop func(
 	return there.Address, stop
 }
 
-// onWorkers starts the rack of a scenario on workers.
-func onWorkers(t *testing.T, url, text string, count int, limit time.Duration) (*Rack, error) {
+// onWorkers starts the rack of a scenario on one worker.
+func onWorkers(t *testing.T, url, text string, limit time.Duration) (*Rack, error) {
 	t.Helper()
-	r, err := Start(t.Context(), Options{Bus: url, Env: childEnv, Workers: &Workers{Scenario: parse(t, text), Count: count, Limit: limit}})
+	r, err := Start(t.Context(), Options{Bus: url, Env: childEnv, Workers: &Workers{Scenario: parse(t, text), Count: 1, Limit: limit}})
 	if err == nil {
 		t.Cleanup(r.Close)
 	}
@@ -73,7 +73,7 @@ func TestWorkersAreLentToOneRack(t *testing.T) {
 	url := newBus(t)
 	address, _ := join(t, url, "w0", 4)
 	for range 2 {
-		r, err := onWorkers(t, url, busy, 1, enough)
+		r, err := onWorkers(t, url, busy, enough)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestWorkersAreLentToOneRack(t *testing.T) {
 		if err != nil || report.Digest != digest(t, busy) || report.Processes != 1 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		_, err = onWorkers(t, url, busy, 1, time.Millisecond)
+		_, err = onWorkers(t, url, busy, time.Millisecond)
 		if err == nil || !strings.Contains(err.Error(), "0 of 1 workers have joined within 1ms") {
 			t.Errorf("second rack: %v", err)
 		}
@@ -104,7 +104,7 @@ func TestWorkersAreLentToOneRack(t *testing.T) {
 func TestLauncherWaitsForWorkers(t *testing.T) {
 	url := newBus(t)
 	join(t, url, "w1", 1)
-	first, err := onWorkers(t, url, pair, 1, enough) // has w1
+	first, err := onWorkers(t, url, pair, enough) // has w1
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestLostWorkerEndsTheRun(t *testing.T) {
 	address, stop := join(t, url, "w0", 1)
 	long := strings.Replace(busy, "20ms", "10s", 1)
 	lose := func(how func(*Rack)) error {
-		r, err := onWorkers(t, url, busy, 1, enough)
+		r, err := onWorkers(t, url, busy, enough)
 		if err != nil {
 			t.Fatal(err)
 		}

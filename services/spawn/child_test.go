@@ -16,7 +16,9 @@ func TestSecretsAreHandedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []Secrets{
-		{}, {Access: bus.Access{Key: key}}, {Access: bus.Access{Login: bus.Login{User: "root", Password: "hunter2"}}},
+		{},
+		{Access: bus.Access{Key: key}},
+		{Access: bus.Access{Login: bus.Login{User: "root", Password: "hunter2"}}},
 		{Users: []bus.User{{Public: "U1", Publish: []string{"a"}, Subscribe: []string{"b"}}}},
 	} {
 		var pipe bytes.Buffer
