@@ -17,7 +17,7 @@ type Flags struct {
 	Bus        string
 	Processes  client.Processes
 	Workers    client.Workers // that take whole runs with the bus memory, and otherwise run the nodes
-	Cores      int // of each run in memory, 0 for as many as make it faster
+	Cores      int            // of each run in memory, 0 for as many as make it faster
 	NATS       client.NATS
 	TLS        string
 	Controller string
