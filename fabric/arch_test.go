@@ -67,7 +67,7 @@ var rules = []rule{
 	{"proto", []string{"proto/..."}, nil, "an API on the wire outlives the code on both sides of it"},
 	{"identity", []string{"bus"}, none, "identities are files and names, the same for every process"},
 	{"services", []string{"services/health", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "services only connect packages, and call each other by gRPC alone"},
-	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/spawn", "services/switch", "services/worker", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
+	{"services/launch", []string{"services/broker", "services/controller", "services/health", "services/nic", "services/spawn", "services/switch", "services/worker", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
 	{"services/worker", []string{"cores", "services/health", "services/internal/...", "services/spawn", "bus", "fabric/...", "identity", "proto/..."}, nil, "a worker runs groups of nodes as processes, and cells in memory; which ones, its clients decide"},
 	{"services/spawn", []string{"services/internal/serve", "bus", "identity"}, nil, "spawn starts this program in any role and knows none of them"},
 	{"services/collector", []string{"services/collector/...", "services/health", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector knows racks only from the OTLP telemetry of their nodes"},
