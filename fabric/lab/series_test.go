@@ -91,6 +91,9 @@ func TestSampledSeriesMatchEveryFrame(t *testing.T) {
 		if scheme.Timestamps {
 			w.headers += 8
 		}
+		if scheme.Recovery == cc.RecoverySelective {
+			w.headers, w.first = 78, 0 // a RETH in every packet
+		}
 		if scheme.Notification == cc.NotifyCredit {
 			w.headers, w.first = 106, 0 // UET: 14, 20, 8, 60, 4
 		}
