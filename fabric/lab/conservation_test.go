@@ -132,12 +132,12 @@ func (l *ledger) check(node int) error {
 			queued.bytes += c.QueueBytes
 			accounted += c.OccupancyBytes
 			inside.frames += int(c.OriginatedFrames)
-			inside.bytes += c.OriginatedBytes
+			inside.bytes += c.OriginatedBytes + c.TelemetryBytes
 		}
 	}
 	switch {
 	case queued.frames != inside.frames || queued.bytes != inside.bytes:
-		return fmt.Errorf("it queues %d frames of %d bytes; %d of %d have come in, or were made, and not left", queued.frames, queued.bytes, inside.frames, inside.bytes)
+		return fmt.Errorf("it queues %d frames of %d bytes; %d of %d have come in, or were added, and not left", queued.frames, queued.bytes, inside.frames, inside.bytes)
 	case accounted != queued.bytes:
 		return fmt.Errorf("its ingress accounts add up to %d bytes, its queues to %d", accounted, queued.bytes)
 	case stats.SharedUsed < 0 || stats.SharedUsed > min(accounted, stats.SharedSize):

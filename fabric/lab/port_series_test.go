@@ -7,15 +7,19 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // counted is the traffic that a port sent and marked in one bin.
 type counted struct{ sent, marked int64 }
 
-// The traffic that ports send and mark in each bin equals the sum over per-frame notes.
-// The traffic sent by a NIC adds up to its own counter.
+// The traffic that ports send in each bin equals the sum over their frames as they leave, which
+// includes the telemetry that the switch adds. The marks equal the sum over per-frame notes. The
+// traffic sent by a NIC adds up to its own counter.
 func TestSampledPortSeriesMatchEveryFrame(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)
@@ -26,26 +30,33 @@ func TestSampledPortSeriesMatchEveryFrame(t *testing.T) {
 		}
 		every, sampled := map[place][]counted{}, map[place][]counted{}
 		sum := make([]uint64, len(s.Nodes))
-		at := func(series map[place][]counted, node int, n *fabric.Note) *counted {
-			p := place{node, n.Port}
+		at := func(series map[place][]counted, p place, now unit.Time) *counted {
 			if series[p] == nil {
 				series[p] = make([]counted, (s.Duration+s.Bin-1)/s.Bin)
 			}
-			return &series[p][n.At/s.Bin]
+			return &series[p][now/s.Bin]
+		}
+		for i := range s.Nodes {
+			if s.Nodes[i].Kind != topology.Switch {
+				continue
+			}
+			l.Look(i, &node.Tap{Frame: func(now unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
+				if way == node.Out && f.Class() != frame.ClassPFC {
+					at(every, place{i, port}, now).sent += int64(f.Len())
+				}
+			}})
 		}
 		l.PerFrame = true
-		l.Listen = func(node int, notes []fabric.Note) {
-			host := s.Nodes[node].Host >= 0
+		l.Listen = func(index int, notes []fabric.Note) {
+			host := s.Nodes[index].Host >= 0
 			for i := range notes {
 				switch n := &notes[i]; {
-				case n.Kind == fabric.Dequeued:
-					at(every, node, n).sent += int64(n.Bytes())
 				case n.Kind == fabric.Marked:
-					at(every, node, n).marked++
+					at(every, place{index, n.Port}, n.At).marked++
 				case n.Kind == fabric.PortSampled && host:
-					sum[node] += uint64(n.Bytes())
+					sum[index] += uint64(n.Bytes())
 				case n.Kind == fabric.PortSampled:
-					c := at(sampled, node, n)
+					c := at(sampled, place{index, n.Port}, n.At)
 					c.sent, c.marked = c.sent+int64(n.Bytes()), c.marked+int64(n.Marks())
 				}
 			}

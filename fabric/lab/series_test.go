@@ -91,6 +91,9 @@ func TestSampledSeriesMatchEveryFrame(t *testing.T) {
 		if scheme.Timestamps {
 			w.headers += 8
 		}
+		if scheme.Notification == cc.NotifyLoad {
+			w.headers += 16 // the shim and the header of INT, without hops
+		}
 		if scheme.Recovery == cc.RecoverySelective {
 			w.headers, w.first = 78, 0 // a RETH in every packet
 		}
