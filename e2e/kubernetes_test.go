@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,7 +104,8 @@ func natsCluster(t *testing.T, config string) (addresses []string) {
 
 // The printed manifests, with processes instead of pods and loopback addresses instead of
 // names, run a scenario as in memory: the NATS servers read the printed configuration, and
-// the keys and the command lines are the printed ones.
+// the keys and the command lines are the printed ones. The Deployment of a live run starts
+// on the same workers.
 func TestPrintedKubernetesRackMatchesMemory(t *testing.T) {
 	flags := []string{"--duration", short, "--scheme", "pcn"}
 	have := manifests(t, must(t, exec.Command(program, append([]string{"kubernetes", "--workers", "2", "--"}, flags...)...)))
@@ -121,21 +121,20 @@ func TestPrintedKubernetesRackMatchesMemory(t *testing.T) {
 		}
 		in[role] = strings.NewReplacer(append(addresses, "/key/nkey", key)...)
 	}
-	for _, name := range []string{"worker-0", "worker-1"} {
-		w := have["Deployment "+name]
-		serve(t, w.args(in["worker"])...)
+	worker, job := have["StatefulSet worker"], have["Job run"]
+	for _, pod := range []string{"worker-0", "worker-1"} { // the names of their hosts
+		serve(t, append(worker.args(in["worker"]), "--name", pod)...)
 	}
-	controller, job := have["Deployment controller"], have["Job run"]
-	var ready struct{ Address string }
-	if err := json.Unmarshal([]byte(serve(t, controller.args(in["controller"])...)), &ready); err != nil {
-		t.Fatal(err)
-	}
-	args := job.args(strings.NewReplacer("controller:7000", ready.Address, "collector:4317", collector))
-	if args[0] != "run" || len(args) != len(flags)+5 {
+	args := job.args(in["controller"])
+	if args[0] != "run" || len(args) != len(flags)+9 {
 		t.Fatalf("the job runs %q", args)
 	}
 	want := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 	if diff := cmp.Diff(want, digests(start(t, args[1:]...).results(t))); diff != "" {
 		t.Errorf("digests differ (-memory +processes of the manifests):\n%s", diff)
+	}
+	live := manifests(t, must(t, exec.Command(program, "kubernetes", "--workers", "2", "--live")))["Deployment controller"]
+	if line := serve(t, live.args(in["controller"])...); !strings.HasPrefix(line, "pcn-16to2 under pcn is up: 20 nodes") {
+		t.Errorf("the live run starts with %q", line)
 	}
 }

@@ -92,7 +92,7 @@ var rules = []rule{
 	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/scenariofile", "fabric/topology", "fabric/unit", "identity", "kubernetes", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every package"},
 	{"compose", []string{"..."}, nil, "the container rack is generated from facts of every package"},
-	{"kubernetes", []string{"bus", "compose", "fabric/...", "services/launch"}, nil, "manifests are text with names, ports and command lines; processes are started by Kubernetes"},
+	{"kubernetes", []string{"bus", "compose", "fabric/topology"}, nil, "manifests are text with names, ports and command lines; processes are started by Kubernetes"},
 }
 
 // restricted lists the external modules that only few packages may import. The first row that

@@ -1,5 +1,6 @@
-// Package kubernetes writes the manifests of a rack: NATS as a cluster of three servers, a
-// worker for each group of nodes, the controller, the collector with its page, and the run.
+// Package kubernetes writes the manifests of a rack: NATS as a cluster of three servers,
+// free workers, the collector with its page, and the run, which spreads the rack over the
+// workers.
 // It knows Kubernetes objects and the names between them; it does not know what the
 // processes in them do.
 package kubernetes
@@ -41,7 +42,7 @@ type Options struct {
 
 	Image, NATSImage string
 	Namespace        string   // of the rack alone
-	Workers          int      // number of workers, each a group of the nodes
+	Workers          int      // number of free workers
 	Live             bool     // a live run instead of a batch run
 	More             []string // flags of the run
 }
@@ -111,19 +112,17 @@ func Manifests(o Options) ([]byte, error) {
 	var b bytes.Buffer
 	err = file.ExecuteTemplate(&b, "manifests", map[string]any{
 		"Options": o, "Keys": keys, "Config": config, "Sum": sum(config), "Text": string(o.Text),
-		"Servers": servers, "Workers": o.workers(), "Controller": controller(), "Collector": collector(), "Run": o.Command(),
-		"ControllerMemory": controllerMemory + len(o.Scenario.Nodes)/2, "Key": path.Dir(keyFile), "Journal": path.Dir(compose.Journal), "Data": dataFolder,
+		"Servers": servers, "Worker": worker(), "Collector": o.collector(), "Launcher": o.launcher(), "Command": o.Command(),
+		"WorkerCores": workerCores, "WorkerMemory": workerMemory + 2*len(o.Scenario.Nodes), "LauncherMemory": launcherMemory + len(o.Scenario.Nodes),
+		"Key": path.Dir(keyFile), "Journal": path.Dir(compose.Journal), "Data": dataFolder,
 		"BusPort": compose.BusPort, "RoutePort": routePort, "MonitorPort": monitorPort,
-		"GRPCPort": compose.GRPCPort, "CollectorPort": compose.CollectorPort, "PagePort": compose.PagePort,
+		"GRPCPort": compose.GRPCPort, "NodePort": nodePort, "CollectorPort": compose.CollectorPort, "PagePort": compose.PagePort,
 	})
 	return b.Bytes(), err
 }
 
-// rackName is the name of the rack on the bus: the default of every process.
-const rackName = "rack"
-
 // newBus returns new keys, by the name of their role, and the configuration of a bus that
-// admits them. A worker may be any node.
+// admits them. A worker may be any node of any rack: the launcher names the racks.
 func newBus() (keys map[string]string, config string, err error) {
 	keys = map[string]string{}
 	var users []bus.User
@@ -135,7 +134,7 @@ func newBus() (keys map[string]string, config string, err error) {
 		if err != nil {
 			return nil, "", err
 		}
-		user, err := bus.UserOf(rackName, k, role.nodes...)
+		user, err := bus.UserOf("*", k, role.nodes...)
 		if err != nil {
 			return nil, "", err
 		}

@@ -25,9 +25,11 @@ func TestObjects(t *testing.T) {
 		if have.order[0] != "Namespace" || have.namespace.Name != o.Namespace || have.namespace.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
 			t.Errorf("namespace %+v among %v", have.namespace, have.order)
 		}
-		want := 17 + o.Workers
-		if o.Builtin == "" {
-			want++
+		want := 16 // and the scenario of a file, and the service of a live run
+		for _, more := range []bool{o.Builtin == "", o.Live} {
+			if more {
+				want++
+			}
 		}
 		if len(have.all) != want {
 			t.Errorf("%d objects, want %d: %v", len(have.all), want, have.order)
@@ -38,8 +40,11 @@ func TestObjects(t *testing.T) {
 				t.Errorf("%s: namespace %q, labels %v", object.GetName(), object.GetNamespace(), l)
 			}
 		}
-		if have.workloads["bus"].replicas != servers {
-			t.Errorf("%d servers", have.workloads["bus"].replicas)
+		if have.workloads["bus"].replicas != servers || have.workloads["worker"].replicas != o.Workers {
+			t.Errorf("%d servers, %d workers", have.workloads["bus"].replicas, have.workloads["worker"].replicas)
+		}
+		if (have.job == nil) != o.Live {
+			t.Errorf("live: %t, but a Job: %t", o.Live, have.job != nil)
 		}
 	})
 }
@@ -84,7 +89,7 @@ func TestSelectorsMatchPods(t *testing.T) {
 				t.Errorf("%s has the service %q, which is %v", name, w.service, s)
 			}
 			for _, c := range w.pod.Spec.TopologySpreadConstraints {
-				if pods := have.selected(t, c.LabelSelector); !slices.Contains(pods, name) || w.pod.Labels["app.kubernetes.io/component"] != have.workloads[pods[0]].pod.Labels["app.kubernetes.io/component"] {
+				if pods := have.selected(t, c.LabelSelector); !slices.Equal(pods, []string{name}) {
 					t.Errorf("%s is spread with %v", name, pods)
 				}
 			}
@@ -244,7 +249,7 @@ func TestAddressesExist(t *testing.T) {
 			}
 			found++
 		}
-		if found < 15 {
+		if found < 18 {
 			t.Errorf("only %d addresses in %q", found, words)
 		}
 	})
@@ -284,17 +289,17 @@ func (o *objects) reachable(host, text string) error {
 }
 
 // The bus admits the two keys that the pods have, each with the permissions of its role
-// in the rack. Each output has new keys, and a new checksum, which replaces the pods.
+// in any rack. Each output has new keys, and a new checksum, which replaces the pods.
 func TestKeys(t *testing.T) {
 	sums := map[string]bool{}
-	each(t, func(t *testing.T, _ Options, have *objects) {
+	each(t, func(t *testing.T, o Options, have *objects) {
 		config := have.configs["bus"].Data["nats.conf"]
 		for role, nodes := range map[string][]string{"controller": nil, "worker": {"*"}} {
 			key, err := bus.ParseKey(have.secrets[role+"-key"].StringData["nkey"])
 			if err != nil {
 				t.Fatal(err)
 			}
-			user, err := bus.UserOf("rack", key, nodes...)
+			user, err := bus.UserOf("*", key, nodes...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -307,13 +312,33 @@ func TestKeys(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range []string{"bus", "worker-0", "controller"} {
+		for _, name := range []string{"bus", "worker", o.launcher()} {
 			sums[have.workloads[name].pod.Annotations["checksum/config"]] = true
 		}
 	})
 	if len(sums) != len(variants(t)) || sums[""] {
 		t.Errorf("checksums of %d outputs: %v", len(variants(t)), sums)
 	}
+}
+
+// The processes of a worker listen on the ports of its container: its own, and one per
+// processor.
+func TestWorkerPorts(t *testing.T) {
+	each(t, func(t *testing.T, _ Options, have *objects) {
+		c := have.workloads["worker"].containers()[1]
+		cores := int32(c.Resources.Limits.Cpu().Value())
+		var ports []int32
+		for _, p := range c.Ports {
+			ports = append(ports, p.ContainerPort)
+		}
+		want := []int32{portOf(have.workloads["worker"], "grpc")}
+		for i := range cores {
+			want = append(want, want[0]+1+i)
+		}
+		if !slices.Equal(ports, want) || !slices.Contains(c.Args, fmt.Sprintf("%s:%d", every, want[0])) || !strings.Contains(strings.Join(c.Args, " "), fmt.Sprintf("--cores %d ", cores)) {
+			t.Errorf("ports %v, want %v of %q", ports, want, c.Args)
+		}
+	})
 }
 
 // The scenario's file is in the cluster byte for byte, whatever its first line is.

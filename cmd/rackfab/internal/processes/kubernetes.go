@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -18,9 +19,9 @@ func kubernetesCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "kubernetes [SCENARIO|FILE] [-- FLAGS]",
-		Short: "Write the Kubernetes manifests of a rack of workers",
-		Long: "Write the manifests of a rack in a namespace of its own: a NATS cluster, workers, a controller, a collector with its page,\n" +
-			"and a Job that runs the scenario, or with --live starts a live run. FLAGS are flags of `rackfab run` or `rackfab up`. Each output has new keys. The default scenario is " + load.Default + ".",
+		Short: "Write the Kubernetes manifests of a rack on free workers",
+		Long: "Write the manifests of a rack in a namespace of its own: a NATS cluster, free workers, a collector with its page, and a Job\n" +
+			"that runs the scenario on the workers, or with --live a Deployment of a live run. FLAGS are flags of `rackfab run` or `rackfab up`. Each output has new keys. The default scenario is " + load.Default + ".",
 		Example: "rackfab kubernetes pcn-16to2 --workers 3 --image registry.example/rackfab:1 -- --scheme pfc,pcn | kubectl apply -f -",
 		Args:    scenarioAndFlags,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -47,7 +48,7 @@ func kubernetesCommand() *cobra.Command {
 	flags.StringVar(&o.Image, "image", compose.Image, "image of rackfab, which the cluster must have or be able to pull")
 	flags.StringVar(&o.NATSImage, "nats-image", kubernetes.NATSImage, "image of the NATS server")
 	flags.StringVar(&o.Namespace, "namespace", "rackfab", "namespace, which the manifests create")
-	flags.IntVar(&o.Workers, "workers", 3, "number of workers, each a group of the nodes, as topology show --groups cuts them")
+	flags.IntVar(&o.Workers, "workers", 3, "number of free workers, with one processor each, which share the nodes")
 	flags.BoolVar(&o.Live, "live", false, "start a live run, as `rackfab up` does, instead of a batch run")
 	flags.StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
 	return c
@@ -77,7 +78,7 @@ func loadInto(o *kubernetes.Options, name string) (err error) {
 func checkCommand(root *cobra.Command, line []string) error {
 	c, args, err := root.Find(line)
 	if err == nil {
-		err = c.ParseFlags(args)
+		err = cmp.Or(c.ParseFlags(args), c.ValidateFlagGroups())
 	}
 	if err != nil {
 		return fmt.Errorf("flags of rackfab %s: %w", line[0], err)
