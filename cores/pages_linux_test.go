@@ -3,6 +3,7 @@ package cores
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -36,4 +37,33 @@ func TestHeapGrowsIntoHugePages(t *testing.T) {
 		}
 	}
 	t.Fatalf("no mapping at %x", at)
+}
+
+// HugePages uses no memory, also if the end of the heap was used before and is free.
+func TestHugePagesAreNotTouched(t *testing.T) {
+	used := make([]byte, 64<<20)
+	for i := range used {
+		used[i] = 1
+	}
+	runtime.KeepAlive(used)
+	runtime.GC()
+	before := resident(t)
+	HugePages(512 << 20)
+	if more := resident(t) - before; more > 64<<20 {
+		t.Errorf("%d MB more are resident, want at most 64", more>>20)
+	}
+}
+
+// resident returns the resident memory of this process in bytes.
+func resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
 }

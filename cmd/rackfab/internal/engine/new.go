@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/fabric/lab"
@@ -96,10 +98,11 @@ func (m memoryEngine) Workers() int { return 0 }
 
 func (m memoryEngine) Close() { m.end() }
 
-// The heap that a run in memory is expected to need, in bytes: of each node, and at most.
+// Settings of the heap of a run in memory. The environment variable GOGC takes precedence.
 const (
-	heapOfNode = 128 << 10
-	mostHuge   = 1 << 30
+	heapOfNode = 128 << 10 // bytes that each node is expected to need
+	mostHuge   = 128 << 20 // bytes in huge pages, at most
+	gcPercent  = 60        // a rack's state lives as long as its run, and little of the rest
 )
 
 // New returns the engine that the flags select. s is the rack.
@@ -108,6 +111,9 @@ func New(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
 	case f.Bus == Memory && f.Workers > 0:
 		return newCells(ctx, f)
 	case f.Bus == Memory:
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(gcPercent)
+		}
 		cores.HugePages(min(f.lanes()*len(s.Nodes)*heapOfNode, mostHuge))
 		return newMemoryEngine(ctx, f)
 	case f.Controller != "":
