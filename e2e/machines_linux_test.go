@@ -18,14 +18,21 @@ import (
 // machines are a LAN with the certificates and keys of the members.
 type machines struct {
 	*lan
-	dir string // contains the folder certs
+	dir     string   // contains the folder certs
+	workers []string // flags of the bus
 }
 
-// newMachines creates n machines, 1 ms from each other, for leaf-spine.
-func newMachines(t *testing.T, n int) *machines {
+// newMachines creates n machines, 1 ms from each other, for leaf-spine on a list of workers.
+func newMachines(t *testing.T, n int, workers []workerNodes) *machines {
 	t.Helper()
-	m := &machines{newLAN(t, n, time.Millisecond), t.TempDir()}
-	must(t, exec.Command(program, "certs", "leaf-spine", "--dir", m.certs(), "--host", strings.Join(m.each(n, "", ""), ",")))
+	m := &machines{newLAN(t, n, time.Millisecond), t.TempDir(), asWorkers(workers)}
+	args := []string{"certs", "leaf-spine", "--dir", m.certs(), "--host", strings.Join(m.each(n, "", ""), ",")}
+	for _, w := range workers {
+		if w.free() {
+			args = append(args, "--worker", w.name)
+		}
+	}
+	must(t, exec.Command(program, args...))
 	return m
 }
 
@@ -44,32 +51,49 @@ func (m *machines) rackfabBus(_ *testing.T, i, n int) *exec.Cmd {
 	return m.in(i, append([]string{
 		"bus", "--listen", m.host(i) + ":4222", "--cluster", m.host(i) + ":6222", "--routes", strings.Join(m.each(n, "", ":6222"), ","),
 		"--keys", m.certs(), "--tls", m.certs(),
-	}, asWorkers(rackOfMachines)...)...)
+	}, m.workers...)...)
 }
 
 // member returns the command of a process in machine i, which prefers the server there.
 func (m *machines) member(i, servers int, role, name, port string, more ...string) *exec.Cmd {
-	bus := m.each(servers, "nats://", ":4222")
 	return m.in(i, append([]string{
-		role, "--bus", strings.Join(append(bus[i:], bus[:i]...), ","), "--nkey", filepath.Join(m.certs(), name, "nkey"), "--tls", m.certs(),
+		role, "--bus", m.bus(i, servers), "--nkey", filepath.Join(m.certs(), name, "nkey"), "--tls", m.certs(),
 		"--listen", m.host(i) + port,
 	}, more...)...)
 }
 
-// nodes starts the controller in machine 0 and the workers in one machine each.
+// bus returns the servers of the bus, that of machine i first.
+func (m *machines) bus(i, servers int) string {
+	list := m.each(servers, "nats://", ":4222")
+	return strings.Join(append(list[i:], list[:i]...), ",")
+}
+
+// nodes starts workers in their machines, and the controller in machine 0 unless they are
+// free.
 func (m *machines) nodes(t *testing.T, servers int, workers []workerNodes) {
 	t.Helper()
-	serveAs(t, m.member(0, servers, "controller", "controller", ":7000"))
+	if !workers[0].free() {
+		serveAs(t, m.member(0, servers, "controller", "controller", ":7000"))
+	}
 	for _, w := range workers {
-		serveAs(t, m.member(w.machine, servers, "worker", w.name, ":0", "--name", w.name, "--nics", w.nics, "--switches", w.switches,
-			"--metrics-listen", w.metrics()))
+		port, flags := ":0", []string{"--nics", w.nics, "--switches", w.switches}
+		if w.free() {
+			port, flags = ":7001", []string{"--cores", "1"} // its process listens on 7002
+		}
+		serveAs(t, m.member(w.machine, servers, "worker", w.name, port, append(flags, "--name", w.name, "--metrics-listen", w.metrics())...))
 	}
 }
 
-// run starts leaf-spine on the machines, for a fabric time.
-func (m *machines) run(t *testing.T, duration string) *run {
+// run starts leaf-spine on workers, for a fabric time.
+func (m *machines) run(t *testing.T, duration string, workers []workerNodes) *run {
 	t.Helper()
-	return startAs(t, m.in(0, "run", "leaf-spine", "--scheme", "pcn", "--duration", duration, "--controller", m.host(0)+":7000", "--tls", m.certs()))
+	args := []string{"run", "leaf-spine", "--scheme", "pcn", "--duration", duration, "--tls", m.certs()}
+	if workers[0].free() {
+		args = append(args, "--workers", strconv.Itoa(len(workers)), "--nats-url", m.bus(0, len(workers)), "--nats-nkey", filepath.Join(m.certs(), "controller", "nkey"))
+	} else {
+		args = append(args, "--controller", m.host(0)+":7000")
+	}
+	return startAs(t, m.in(0, args...))
 }
 
 // memory returns the digests of the same run in memory.
@@ -80,24 +104,29 @@ func (m *machines) memory(t *testing.T, duration string) map[string]string {
 
 // Three machines, with a server of the bus in each, run the rack of one machine. If a
 // server is killed, its processes use another one, and the digest stays. The servers are
-// `rackfab bus`, and a stock nats-server with the file of the guide.
+// `rackfab bus`, and a stock nats-server with the file of the guide; the workers have fixed
+// nodes, or are free.
 func TestMachinesMatchMemory(t *testing.T) {
 	const duration = "1ms"
-	for name, server := range map[string]func(m *machines, t *testing.T, i, n int) *exec.Cmd{
-		"rackfab": (*machines).rackfabBus, "nats-server": (*machines).stockCluster,
+	for name, tt := range map[string]struct {
+		server  func(m *machines, t *testing.T, i, n int) *exec.Cmd
+		workers []workerNodes
+	}{
+		"rackfab": {(*machines).rackfabBus, rackOfMachines}, "nats-server": {(*machines).stockCluster, rackOfMachines},
+		"free workers": {(*machines).rackfabBus, freeMachines},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := len(rackOfMachines)
-			m := newMachines(t, n)
+			n := len(tt.workers)
+			m := newMachines(t, n, tt.workers)
 			var servers []*exec.Cmd
 			for i := range n {
-				servers = append(servers, server(m, t, i, n))
+				servers = append(servers, tt.server(m, t, i, n))
 				m.killable(t, i, servers[i])
 			}
-			m.nodes(t, n, rackOfMachines)
-			r := m.run(t, duration)
+			m.nodes(t, n, tt.workers)
+			r := m.run(t, duration, tt.workers)
 			r.underWay(t)
-			second := rackOfMachines[1]
+			second := tt.workers[1]
 			if n := m.metric(t, second, "rackfab_bus_reconnects_total"); n != 0 {
 				t.Errorf("the worker has reconnected %d times before its server is killed", n)
 			}
@@ -118,11 +147,11 @@ func TestMachinesMatchMemory(t *testing.T) {
 // The leaf node of a machine keeps the traffic of that machine's processes to itself.
 func TestLeafNodeKeepsLocalTraffic(t *testing.T) {
 	const duration = "1ms"
-	m := newMachines(t, 2)
-	m.killable(t, 0, m.stock(t, 0, "cluster.conf", asWorkers(rackOfLeafNode)))
-	m.killable(t, 1, m.stock(t, 1, "leaf.conf", asWorkers(rackOfLeafNode)))
+	m := newMachines(t, 2, rackOfLeafNode)
+	m.killable(t, 0, m.stock(t, 0, "cluster.conf"))
+	m.killable(t, 1, m.stock(t, 1, "leaf.conf"))
 	m.nodes(t, 2, rackOfLeafNode)
-	if diff := cmp.Diff(m.memory(t, duration), digests(m.run(t, duration).results(t))); diff != "" {
+	if diff := cmp.Diff(m.memory(t, duration), digests(m.run(t, duration, rackOfLeafNode).results(t))); diff != "" {
 		t.Errorf("digests differ (-memory +machines):\n%s", diff)
 	}
 	sent := m.metric(t, rackOfLeafNode[1], "rackfab_envelopes_sent_total") + m.metric(t, rackOfLeafNode[2], "rackfab_envelopes_sent_total")
@@ -146,16 +175,16 @@ func TestLeafNodeKeepsLocalTraffic(t *testing.T) {
 // stockCluster returns the command of server i of a cluster of nats-servers.
 func (m *machines) stockCluster(t *testing.T, i, _ int) *exec.Cmd {
 	t.Helper()
-	return m.stock(t, i, "cluster.conf", asWorkers(rackOfMachines))
+	return m.stock(t, i, "cluster.conf")
 }
 
 // stock returns the command of a nats-server in machine i, in a folder as the guide has it.
-func (m *machines) stock(t *testing.T, i int, config string, workers []string) *exec.Cmd {
+func (m *machines) stock(t *testing.T, i int, config string) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(m.dir, "nats-server")
 	if _, err := os.Stat(path); err != nil {
 		must(t, exec.Command("go", "build", "-o", path, "github.com/nats-io/nats-server/v2"))
-		users := must(t, exec.Command(program, append([]string{"bus", "--keys", m.certs(), "--print-users"}, workers...)...))
+		users := must(t, exec.Command(program, append([]string{"bus", "--keys", m.certs(), "--print-users"}, m.workers...)...))
 		if err := os.WriteFile(filepath.Join(m.dir, "users.conf"), []byte(users), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -189,11 +218,13 @@ func (m *machines) killable(t *testing.T, i int, c *exec.Cmd) {
 	}
 }
 
-// workerNodes are the nodes of a worker, and its machine.
+// workerNodes are the nodes of a worker, none of a free one, and its machine.
 type workerNodes struct {
 	machine              int
 	name, nics, switches string
 }
+
+func (w workerNodes) free() bool { return w.nics == "" && w.switches == "" }
 
 // metrics returns the address of the metrics of a worker, in its own machine.
 func (w workerNodes) metrics() string {
@@ -201,7 +232,8 @@ func (w workerNodes) metrics() string {
 }
 
 // rackOfMachines is leaf-spine on three machines: two with leaves and their hosts, one with
-// the spines. In rackOfLeafNode, one machine has two workers.
+// the spines. In rackOfLeafNode, one machine has two workers. In freeMachines, each has a
+// free worker.
 var (
 	rackOfMachines = []workerNodes{
 		{0, "h0", "h0..h15", "leaf0,leaf1"}, {1, "h16", "h16..h31", "leaf2,leaf3"}, {2, "spine0", "", "spine0..spine3"},
@@ -209,12 +241,17 @@ var (
 	rackOfLeafNode = []workerNodes{
 		{0, "h0", "h0..h15", "leaf0,leaf1,spine0..spine3"}, {1, "h16", "h16..h31", ""}, {1, "leaf2", "", "leaf2,leaf3"},
 	}
+	freeMachines = []workerNodes{{0, "w0", "", ""}, {1, "w1", "", ""}, {2, "w2", "", ""}}
 )
 
-// asWorkers returns the flags --worker of the bus.
+// asWorkers returns the flags of the bus that name workers.
 func asWorkers(list []workerNodes) (flags []string) {
 	for _, w := range list {
-		flags = append(flags, "--worker", strings.Trim(w.nics+","+w.switches, ","))
+		if w.free() {
+			flags = append(flags, "--free-worker", w.name)
+		} else {
+			flags = append(flags, "--worker", strings.Trim(w.nics+","+w.switches, ","))
+		}
 	}
 	return flags
 }

@@ -100,13 +100,15 @@ func startAs(t testing.TB, c *exec.Cmd) *run {
 	return r
 }
 
-// underWay waits for the first line of progress.
+// underWay waits for the first line of progress, after those of the joining workers.
 func (r *run) underWay(t *testing.T) {
 	t.Helper()
-	line, err := r.log.ReadString('\n')
-	if err != nil || !strings.Contains(line, "frame-hops") {
-		rest, _ := io.ReadAll(r.log)
-		t.Fatalf("no progress line: %q %v %s", line, err, rest)
+	for line := ""; !strings.Contains(line, "frame-hops"); {
+		var err error
+		if line, err = r.log.ReadString('\n'); err != nil || !strings.Contains(line, "frame-hops") && !strings.HasSuffix(line, "workers have joined\n") {
+			_, _ = io.Copy(io.Discard, r.log)
+			t.Fatalf("no progress line: %v\n%s", err, &r.seen)
+		}
 	}
 }
 

@@ -73,12 +73,7 @@ func TestWorkersRunRacks(t *testing.T) {
 	}
 
 	r := start(t, "pcn-16to2", "--scheme", "pcn", "--duration", "400ms", "--nats-url", url, "--workers", "3")
-	for line := ""; !strings.Contains(line, "frame-hops"); {
-		var err error
-		if line, err = r.log.ReadString('\n'); err != nil {
-			t.Fatalf("no progress: %v\n%s", err, &r.seen)
-		}
-	}
+	r.underWay(t)
 	if err := killed.Kill(); err != nil {
 		t.Fatal(err)
 	}
