@@ -22,7 +22,9 @@ func (r *Responder) after(n int32) uint32 {
 // advance makes the packet after the next ones, of the given number, the expected one.
 // With a packet it also accepts those that arrived early. It returns the number of packets.
 func (r *Responder) advance(packets int32) int32 {
-	packets = r.order.advance(packets)
+	if r.early != nil {
+		packets = r.early.advance(packets)
+	}
 	r.expected, r.nakSent = r.after(packets), false
 	return packets
 }
@@ -48,7 +50,10 @@ func (r *Responder) ack(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	c := r.answer(now, control.ACK, f)
-	c.PSN, c.MSN, c.SACK = r.after(-1), r.msn, r.order.report()
+	c.PSN, c.MSN = r.after(-1), r.msn
+	if r.early != nil {
+		c.SACK = r.early.report()
+	}
 	r.confirm(now, &c, out)
 }
 
@@ -58,8 +63,26 @@ func (r *Responder) nak(now unit.Time, f *frame.Frame) control.Packet {
 		return r.nakUET(f)
 	}
 	c := r.answer(now, control.NAK, f)
-	c.PSN, c.MSN, c.SACK = r.expected, r.msn, r.order.report()
+	c.PSN, c.MSN = r.expected, r.msn
+	if r.early != nil {
+		c.SACK = r.early.report()
+	}
 	return c
+}
+
+// ahead handles the packet f, which is ahead of the expected one by the given number, above 0.
+// A responder that accepts packets in order only (IBTA volume 1 §9.7.5) counts and notes it as
+// out of sequence, and requests the expected packet by NAK, once per gap. If the control queue
+// has no room for the NAK, the next out-of-order packet triggers it again.
+func (r *Responder) ahead(now unit.Time, ahead int32, f *frame.Frame, out *fabric.Out) {
+	if r.early != nil {
+		r.early.place(now, r, ahead, f, out)
+		return
+	}
+	r.outOfSequence(now, r.after(ahead), f, out)
+	if !r.nakSent {
+		r.nakSent = r.requestExpected(now, f, out)
+	}
 }
 
 // outOfSequence counts and notes a packet that is out of order.

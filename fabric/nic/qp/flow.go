@@ -41,7 +41,7 @@ func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 		if err := d.CC.IRN.Validate(); err != nil {
 			return err
 		}
-		r.separate, r.recovery = true, newSelective(&r.Requester, d.pathTo(flow.To))
+		r.only, r.recovery = frame.WriteOnly, newSelective(&r.Requester, d.pathTo(flow.To))
 	}
 	d.Timers.Set(Start, index, flow.Start)
 	if d.Notification == cc.NotifyCredit {

@@ -30,7 +30,7 @@ func newInitiator(base connection) *initiator {
 		responses: &c.responses, datagram: base.Datagram,
 	}
 	if base.Datagram {
-		c.requester.recovery = own
+		c.requester.recovery, c.requester.only = own, frame.UDSendOnly
 	}
 	return c
 }

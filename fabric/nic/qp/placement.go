@@ -12,16 +12,16 @@ const MaxWindow = 1 << 16
 
 // placement accepts packets in any order, and places each at the address that it carries: each
 // is a WRITE of one packet. The requests complete in the order of their PSNs. As in IRN (Mittal et
-// al., SIGCOMM 2018, §3.1), every packet that arrives out of order is answered by a NAK with the
+// al., SIGCOMM 2018), every packet that arrives out of order is answered by a NAK with the
 // expected PSN and a SACK.
 type placement struct {
 	placed bitmap // packets placed beyond the expected one, which is the start of its window
 	newest int64  // the packet that is being answered
 }
 
-// early places the packet, unless it arrived before, is no WRITE of one packet, or is too far
-// ahead.
-func (p *placement) early(now unit.Time, r *Responder, ahead int32, f *frame.Frame, out *fabric.Out) {
+// place places the packet f, which is ahead of the expected one by the given number, above 0,
+// unless it arrived before, is no WRITE of one packet, or is too far ahead.
+func (p *placement) place(now unit.Time, r *Responder, ahead int32, f *frame.Frame, out *fabric.Out) {
 	n := p.placed.first + int64(ahead)
 	var alone message
 	bytes, ok := alone.takeWrite(f)
@@ -40,7 +40,8 @@ func (p *placement) early(now unit.Time, r *Responder, ahead int32, f *frame.Fra
 	r.requestExpected(now, f, out)
 }
 
-// advance passes over the packets placed early.
+// advance returns how far the expected PSN moves when the next packets, of the given number,
+// are accepted: past them, and past those placed early that follow.
 func (p *placement) advance(packets int32) int32 {
 	from := p.placed.first
 	p.placed.drop(p.placed.missing(from + int64(packets)))
@@ -48,10 +49,11 @@ func (p *placement) advance(packets int32) int32 {
 	return int32(p.placed.first - from)
 }
 
-// urgent reports whether packets are missing.
-func (p *placement) urgent(bool) bool { return !p.placed.empty() }
+// urgent reports whether packets are missing, so that the packet accepted just now must be
+// acknowledged at once.
+func (p *placement) urgent() bool { return !p.placed.empty() }
 
-// report reports packets while others are missing: the latest 64 up to the one that is answered, or
+// report returns the SACK of an ACK or NAK that is sent now; its bitmap is 0 if there is none. It reports packets while others are missing: the latest 64 up to the one that is answered, or
 // the 64 after the expected one if that was answered.
 func (p *placement) report() frame.SACK {
 	if p.placed.empty() {

@@ -24,8 +24,10 @@ type posting struct {
 	queue     work.SendQueue
 	deadline  unit.Time // of the oldest packet in flight; Never if the timer is stopped
 	responses *Receiver // of requested data; nil if the consumer requests none
-	separate  bool      // each packet is a WRITE of its own, which may be placed out of order
 	datagram  bool      // unreliable datagrams (UD), else reliably connected (RC)
+	// only is the opcode of every packet: of a datagram, or of a WRITE that is one packet and may
+	// be placed out of order. 0 means that verb and part determine the opcode.
+	only frame.Opcode
 }
 
 // consumer posts the work requests of a requester (IBTA volume 1: consumer).
@@ -98,7 +100,7 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 	}
 	if carries(w.Verb) {
 		h.RETH.VA, h.RETH.Length = w.Address, uint32(w.Size)
-		if r.separate {
+		if r.only == frame.WriteOnly {
 			h.RETH.VA, h.RETH.Length = w.Address+uint64(part.Offset), uint32(part.Bytes)
 		}
 		h.BTH.Pad = frame.PadCount(uint32(part.Bytes))
@@ -116,11 +118,8 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 
 // opcode returns the opcode of a packet.
 func (r *Requester) opcode(p *packet) frame.Opcode {
-	switch {
-	case r.datagram:
-		return frame.UDSendOnly
-	case r.separate:
-		return frame.WriteOnly
+	if r.only != 0 {
+		return r.only
 	}
 	return requestOpcode(p.request.Verb, p.part)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Responder is the queue pair that executes requests. Its acceptance decides in which order of
-// their PSNs it accepts packets, except datagrams.
+// Responder is the queue pair that executes requests. It accepts packets, except datagrams, in the
+// order of their PSNs only, or in any order (placement).
 //
 // The responder of a flow executes WRITE only. The responder of a connection also has a
 // queue of responses, for the requests that are answered by data.
@@ -24,8 +24,8 @@ type Responder struct {
 	nakSent   bool   // a NAK for expected has been sent
 	urgent    bool   // the current packet must be acknowledged at once
 	access    access
-	message   message // the current one
-	order     acceptance
+	message   message    // the current one
+	early     *placement // of packets out of order; nil if packets are accepted in order only
 	granter   *uet.Peer  // grants credit to the sender's host under UET; else nil
 	responses *responses // nil for the responder of a flow
 }
@@ -34,14 +34,13 @@ type Responder struct {
 // Timers.
 func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) {
 	r.Receiver.Init(d, flow, index, remote)
-	r.order = inOrder{}
 	if d.Notification == cc.NotifyCredit {
 		r.granter = d.Grantor.Add(flow.From, index)
 		return
 	}
 	r.access = remoteWrite
 	if flow.Selective {
-		r.order = &placement{}
+		r.early = &placement{}
 	}
 }
 
@@ -86,10 +85,11 @@ func (r *Responder) report(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // report, examine first acknowledges the packets pending before it, so that each ACK covers
 // packets of one state.
 func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *frame.Frame {
-	if f.Carrier() == frame.CarrierLoad {
+	var path cc.Congestion
+	if f.Carrier() != frame.CarrierNone {
 		r.collect(f)
+		f, path = r.Sink.Strip(now, f)
 	}
-	f, path := r.Sink.Strip(now, f)
 	if r.carried != nil {
 		r.urgent = r.carried.Changes(f.ECN() == frame.CE)
 		if r.urgent && r.unacked > 0 {
@@ -100,8 +100,11 @@ func (r *Responder) examine(now unit.Time, f *frame.Frame, out *fabric.Out) *fra
 	return f
 }
 
-// collect keeps the load that a data packet has collected, for the next ACK or NAK.
+// collect keeps the load that a data packet has collected, if any, for the next ACK or NAK.
 func (r *Responder) collect(f *frame.Frame) {
+	if f.Carrier() != frame.CarrierLoad {
+		return
+	}
 	if r.load == nil {
 		r.load = &notify.Echo{}
 	}
@@ -113,7 +116,7 @@ func (r *Responder) collect(f *frame.Frame) {
 func (r *Responder) sequence(now unit.Time, ahead int32, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case ahead > 0:
-		r.order.early(now, r, ahead, f, out)
+		r.ahead(now, ahead, f, out)
 	case ahead < 0:
 		r.DuplicateRequest++
 		r.repeat(now, f, out)
@@ -152,7 +155,11 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if ends {
 		r.msn = frame.NextPSN(r.msn, uint32(packets))
 	}
-	if r.urgent || r.order.urgent(ends) || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
+	urgent := ends
+	if r.early != nil {
+		urgent = r.early.urgent()
+	}
+	if r.urgent || urgent || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
 		r.ack(now, f, out)
 	}
 }

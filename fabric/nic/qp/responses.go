@@ -39,7 +39,7 @@ type job struct {
 
 // newResponder returns the responder at this end of a connection.
 func newResponder(base connection) *Responder {
-	r := &Responder{order: inOrder{}}
+	r := &Responder{}
 	base.sender = &Sender{}
 	r.responses = &responses{
 		connection: base, responder: r,

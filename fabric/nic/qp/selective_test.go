@@ -173,7 +173,7 @@ func TestSelectiveMatchesAListOfPackets(t *testing.T) {
 	})
 }
 
-// IRN §3.1: RTO_low applies while fewer than N packets are in flight, else RTO_high.
+// IRN, SIGCOMM 2018: RTO_low applies while fewer than N packets are in flight, else RTO_high.
 func TestTimeoutIsShortWithFewPacketsInFlight(t *testing.T) {
 	r := repeater(t, 1_000_000, 100)
 	s := r.recovery.(*selective)
@@ -247,7 +247,7 @@ func TestPlacementMatchesAListOfPackets(t *testing.T) {
 		d.Timers.Grow(1, 1)
 		r.Init(d, fabric.Flow{From: 1, To: 0, Selective: true}, 0, frame.SenderQP(0))
 		const start = 1<<24 - 100 // the PSNs wrap
-		r.expected, r.order = start, &placement{placed: bitmap{first: start, end: start}}
+		r.expected, r.early = start, &placement{placed: bitmap{first: start, end: start}}
 		came := map[int]bool{}
 		for range rapid.IntRange(1, 200).Draw(t, "packets") {
 			n := rapid.IntRange(0, 150).Draw(t, "number")
