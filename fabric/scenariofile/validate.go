@@ -31,6 +31,7 @@ func (b *builder) validate(ends [][]topology.End) {
 	}
 	b.checkConverters()
 	b.checkCETH()
+	b.checkEcho()
 	b.checkSections()
 	for i, f := range b.s.Flows {
 		b.checkFlow(f, b.flows[i], ends)
