@@ -6,14 +6,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// IRN §4.1: the timeouts are 320 us and 100 us, the shorter one with N = 3.
+// IRN, SIGCOMM 2018: the timeouts are 320 us and 100 us, the shorter one with N = 3.
 func TestIRNDefaults(t *testing.T) {
 	if p := DefaultIRN(); p.RTOHigh != 320*us || p.RTOLow != 100*us || p.FewPackets != 3 || p.Cap != 0 {
 		t.Errorf("%+v", p)
 	}
 }
 
-// IRN §3.2: the packets in flight are bounded by the bandwidth-delay product divided by the MTU. §4.1: 120 KB
+// IRN, SIGCOMM 2018: the packets in flight are bounded by the bandwidth-delay product divided by the MTU: 120 KB
 // at 40 Gbit/s and 24 us are some 110 packets, which with their headers have about 1090 bytes.
 func TestIRNWindow(t *testing.T) {
 	path := Path{Rate: 40 * gbps, BaseRTT: 24 * us, MTU: 1090}
@@ -35,7 +35,7 @@ func TestIRNWindow(t *testing.T) {
 	}
 }
 
-// IRN §4.1, §6: the congestion control is that of DCQCN, unchanged.
+// IRN, SIGCOMM 2018: the congestion control is that of DCQCN, unchanged.
 func TestIRNReactsAsDCQCN(t *testing.T) {
 	irn, err := New("irn", Default(), Path{Rate: line}, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestIRNReactsAsDCQCN(t *testing.T) {
 	}
 }
 
-// IRN §1: RoCE needs no PFC if the NIC recovers from losses well.
+// IRN, SIGCOMM 2018: RoCE needs no PFC if the NIC recovers from losses well.
 func TestIRNIsLossyAndSelective(t *testing.T) {
 	if s, err := Find("irn"); err != nil || !s.Lossy || s.Recovery != RecoverySelective {
 		t.Errorf("%+v, %v", s, err)

@@ -20,10 +20,10 @@ const (
 // Support for RDMA", SIGCOMM 2018. Its congestion control is DCQCN's.
 type IRNParams struct {
 	// RTOHigh is the retransmission timeout, and RTOLow that with fewer than FewPackets packets in
-	// flight (§3.1). Each further timeout without progress doubles them.
+	// flight. Each further timeout without progress doubles them.
 	RTOHigh, RTOLow unit.Time
 	FewPackets      int
-	// Cap bounds the payload in flight of a flow, BDP-FC (§3.2); 0 is the bandwidth-delay product of
+	// Cap bounds the payload in flight of a flow, BDP-FC; 0 is the bandwidth-delay product of
 	// its path.
 	Cap unit.Bytes
 	// Retries is the number of timeouts in a row after which a flow fails; 0 means no limit.

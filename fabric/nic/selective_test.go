@@ -84,7 +84,7 @@ func TestLossesAtTheEndCostOneTimeout(t *testing.T) {
 	}
 }
 
-// BDP-FC (IRN §3.2) bounds the packets in flight.
+// BDP-FC (IRN, SIGCOMM 2018) bounds the packets in flight.
 func TestCapBoundsThePacketsInFlight(t *testing.T) {
 	one := flow(0, Endless)
 	one.Selective = true

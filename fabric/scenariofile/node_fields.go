@@ -34,7 +34,7 @@ var flowControlFields = []field[topology.NICSettings]{
 		of("pacer", "how a flow resumes after PAUSE or a busy link delayed it: catch-up sends one extra frame at once, gap waits a whole frame time after the start of each frame",
 			oneOf("catch-up", "gap"), func(n *topology.NICSettings) *string { return &n.Pacer })),
 	live(fabric.KeyTimeout, of("timeout", "retransmission timer, 0 for none", times.from(0, longest), func(n *topology.NICSettings) *unit.Time { return &n.Timeout })),
-	cite("IBTA volume 1 §9.7: go-back-N; IRN §3: selective repeat", of("recovery", "loss recovery of RoCEv2 flows to and from NICs with the same one: scheme follows the scheme, gobackn sends again from the first missing packet on, selective only the missing packets, with the settings of schemes.irn; flows between NICs that differ use gobackn",
+	cite("IBTA volume 1 §9.7: go-back-N; IRN, SIGCOMM 2018: selective repeat", of("recovery", "loss recovery of RoCEv2 flows to and from NICs with the same one: scheme follows the scheme, gobackn sends again from the first missing packet on, selective only the missing packets, with the settings of schemes.irn; flows between NICs that differ use gobackn",
 		oneOf(cc.RecoveryScheme, cc.RecoveryGoBackN, cc.RecoverySelective).omit(equals(cc.RecoveryScheme)), func(n *topology.NICSettings) *cc.Recovery { return &n.Recovery })),
 	of("rtt", "how a sender computes RTT samples from an ACK's timestamps: echo is now minus the echoed T_s, receiver is T_r minus T_s, offset is receiver minus the smallest such value so far",
 		oneOf(cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset), func(n *topology.NICSettings) *cc.RTT { return &n.RTT }),

@@ -91,10 +91,10 @@ var timelyECNFields = []field[cc.TIMELYECNParams]{
 
 // Selective repeat.
 var irnFields = []field[cc.IRNParams]{
-	cite("IRN §4.1", of("rto_high", "retransmission timeout", times.from(shortest, longest), func(p *cc.IRNParams) *unit.Time { return &p.RTOHigh })),
-	cite("IRN §4.1", of("rto_low", "retransmission timeout while fewer than few_packets are in flight, at most rto_high", times.from(shortest, longest), func(p *cc.IRNParams) *unit.Time { return &p.RTOLow })),
-	cite("IRN §4.1", of("few_packets", "packets in flight from which rto_high applies", integer[int](0, 1<<16), func(p *cc.IRNParams) *int { return &p.FewPackets })),
-	cite("IRN §3.2", of("cap", "limit of the payload in flight of a flow, rounded up to packets; 0 is the bandwidth-delay product of its path", sizes.from(0, largest), func(p *cc.IRNParams) *unit.Bytes { return &p.Cap })),
+	cite("IRN, SIGCOMM 2018", of("rto_high", "retransmission timeout", times.from(shortest, longest), func(p *cc.IRNParams) *unit.Time { return &p.RTOHigh })),
+	cite("IRN, SIGCOMM 2018", of("rto_low", "retransmission timeout while fewer than few_packets are in flight, at most rto_high", times.from(shortest, longest), func(p *cc.IRNParams) *unit.Time { return &p.RTOLow })),
+	cite("IRN, SIGCOMM 2018", of("few_packets", "packets in flight from which rto_high applies", integer[int](0, 1<<16), func(p *cc.IRNParams) *int { return &p.FewPackets })),
+	cite("IRN, SIGCOMM 2018", of("cap", "limit of the payload in flight of a flow, rounded up to packets; 0 is the bandwidth-delay product of its path", sizes.from(0, largest), func(p *cc.IRNParams) *unit.Bytes { return &p.Cap })),
 	cite("own: as many as it takes", of("retries", "timeouts in a row after which a flow fails, 0 for no limit", integer[int](0, 255), func(p *cc.IRNParams) *int { return &p.Retries })),
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// selective is selective repeat as in IRN (Mittal et al., SIGCOMM 2018, §3): after a loss the
+// selective is selective repeat as in IRN (Mittal et al., SIGCOMM 2018): after a loss the
 // sender sends again what the SACKs show to be missing, and nothing else. It recovers requests
 // that carry their data.
 //
@@ -194,7 +194,7 @@ func (s *selective) restart(now unit.Time) {
 	s.r.expire(s.due())
 }
 
-// due returns the end of the timeout: RTO_low with few packets in flight, else RTO_high (IRN §3.1). It
+// due returns the end of the timeout: RTO_low with few packets in flight, else RTO_high (IRN, SIGCOMM 2018). It
 // doubles with every timeout in a row.
 func (s *selective) due() unit.Time {
 	flying, p := s.r.queue.Packet()-s.acked, &s.r.CC.IRN
