@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"go.yaml.in/yaml/v3"
@@ -59,7 +60,9 @@ var backends = []string{"otel", "jaeger", "prometheus"}
 //go:embed compose.yaml.tmpl
 var text string
 
-var file = template.Must(template.New("compose.yaml").Funcs(template.FuncMap{"word": word}).Parse(text))
+var file = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("compose.yaml").Funcs(template.FuncMap{"word": word}).Parse(text))
+})
 
 // word returns a name, or a list of names, as one YAML scalar within a flow sequence: names
 // such as "on" and "no" and lists need quotes.
@@ -94,7 +97,7 @@ func File(s *topology.Scenario, o Options) ([]byte, error) {
 	}
 	alone := o.Processes == len(s.Nodes)
 	var b bytes.Buffer
-	err := file.Execute(&b, map[string]any{
+	err := file().Execute(&b, map[string]any{
 		"Rack": s.Name, "Image": o.Image, "Build": o.Image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": o.TLS, "Backends": o.Image == Image && !o.TLS && alone, "Alone": alone, "Members": members(s, o.Processes),
 	})
 	return b.Bytes(), err

@@ -14,6 +14,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/rackfab/rackfab/bus"
@@ -86,7 +87,9 @@ var pods string
 var policies string
 
 // file is the template of all documents. nats.go has the configuration of the bus.
-var file = template.Must(template.New("").Funcs(template.FuncMap{"list": list, "indent": indent}).Parse(pods + manifests + policies))
+var file = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"list": list, "indent": indent}).Parse(pods + manifests + policies))
+})
 
 // list returns words as a YAML flow sequence.
 func list(words []string) (string, error) {
@@ -110,7 +113,7 @@ func Manifests(o Options) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = file.ExecuteTemplate(&b, "manifests", map[string]any{
+	err = file().ExecuteTemplate(&b, "manifests", map[string]any{
 		"Options": o, "Keys": keys, "Config": config, "Sum": sum(config), "Text": string(o.Text),
 		"Servers": servers, "Worker": worker(), "Collector": o.collector(), "Launcher": o.launcher(), "Command": o.Command(),
 		"WorkerCores": workerCores, "WorkerMemory": workerMemory + 2*len(o.Scenario.Nodes), "LauncherMemory": launcherMemory + len(o.Scenario.Nodes),

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/rackfab/rackfab/bus"
@@ -15,12 +16,14 @@ import (
 //go:embed nats.conf.tmpl
 var nats string
 
-var natsFile = template.Must(template.New("nats.conf").Funcs(template.FuncMap{"list": list}).Parse(nats))
+var natsFile = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("nats.conf").Funcs(template.FuncMap{"list": list}).Parse(nats))
+})
 
 // natsConfig returns the configuration of every server of the bus.
 func natsConfig(users []bus.User) (string, error) {
 	var b strings.Builder
-	err := natsFile.Execute(&b, map[string]any{
+	err := natsFile().Execute(&b, map[string]any{
 		"Users": users, "Routes": addresses(routePort), "MaxPayload": bus.MaxPayload,
 		"BusPort": compose.BusPort, "RoutePort": routePort, "MonitorPort": monitorPort,
 	})
