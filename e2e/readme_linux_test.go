@@ -22,12 +22,12 @@ var elsewhere = map[string][2]string{
 }
 
 // placeholders maps the README's placeholders to values; alternatives are tried one by
-// one. A flag with a nil value needs another rack: the test only checks that the flag
-// exists.
+// one. A flag in brackets with a nil value needs another rack: the test only checks that the
+// flag exists. URL is that of a bus with three free workers.
 var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
 	"DIR": {"made"}, "DIR|RUN": {"out"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
-	"pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
+	"URL": {"URL"}, "pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
 }
 
@@ -101,7 +101,7 @@ func filled(t *testing.T, line string) (args []string) {
 	t.Helper()
 	for _, word := range unquoted(line)[1:] {
 		switch stands, known := placeholders[word]; {
-		case known:
+		case known && stands != nil:
 			args = append(args, stands...)
 		case placeholder.MatchString(word):
 			t.Errorf("%s: this test has no value for the placeholder %s", line, word)
@@ -116,7 +116,7 @@ func filled(t *testing.T, line string) (args []string) {
 // that to the reader.
 func bounded(args []string) []string {
 	switch {
-	case args[0] == "run" && (len(args) == 1 || args[1] == "rack.yaml" || args[1] == "leaf-spine"):
+	case args[0] == "run" && (len(args) == 1 || slices.Contains([]string{"rack.yaml", "leaf-spine", "--processes", "--workers"}, args[1])):
 		return append(args, "--duration", "500us")
 	case args[0] == "sweep":
 		return append(args, "--set", "duration=500us")
@@ -150,20 +150,32 @@ func TestReadmeCommands(t *testing.T) {
 	r.do(t, "journal", "save", "journal.yaml")
 	r.do(t, "resume")
 	r.do(t, "run", "rack.yaml", "--bus", "memory", "--out", "out")
+	url := busURL(t)
+	for _, name := range []string{"w0", "w1", "w2"} {
+		freeWorker(t, url, name)
+	}
 	for _, line := range lines {
 		if _, ok := elsewhere[line]; ok {
 			continue
 		}
 		for _, args := range meanings(t, line) {
-			t.Run(strings.Join(args, " "), func(t *testing.T) { r.runCommand(t, args) })
+			t.Run(strings.Join(args, " "), func(t *testing.T) { r.runCommand(t, args, url) })
 		}
 	}
 	r.interrupt(t)
 }
 
-// runCommand runs a command. If the command starts a rack, runCommand ends it at once.
-func (r *rack) runCommand(t *testing.T, args []string) {
+// runCommand runs a command, with the URL of a bus of workers for the placeholder URL. If
+// the command starts a rack or a process, runCommand ends it at once.
+func (r *rack) runCommand(t *testing.T, args []string, url string) {
 	t.Helper()
+	for i := range args {
+		args[i] = strings.Replace(args[i], "URL", url, 1)
+	}
+	if args[0] == "worker" && !slices.Contains(args, "--help") {
+		serve(t, args...)
+		return
+	}
 	if args[0] == "up" && !slices.Contains(args, "--help") {
 		another := up(t, args[1:]...)
 		another.interrupt(t)
