@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rackfab/rackfab/fabric/cc"
 )
@@ -30,10 +31,16 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 	}
 }
 
-// Every command has an example that begins with its own name.
+// Every command has an example that begins with its own name, and its flags have the name of
+// a value, not words that the usage quotes.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	var check func(c *cobra.Command)
 	check = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, " ") {
+				t.Errorf("%s --%s: value %q", c.CommandPath(), f.Name, value)
+			}
+		})
 		if c.HasParent() && !strings.HasPrefix(c.Example, "  "+c.CommandPath()) {
 			t.Errorf("%s: example %q", c.CommandPath(), c.Example)
 		}

@@ -33,9 +33,9 @@ func (p Processes) Of(s *topology.Scenario) (int, error) {
 // Workers is the number of free workers that run the nodes of a rack, 0 for none.
 type Workers int
 
-// AddFlag adds the flag --workers.
-func (w *Workers) AddFlag(c *cobra.Command) {
-	c.Flags().IntVar((*int)(w), "workers", 0, "number of free workers (`rackfab worker`) at --nats-url to wait for: they run the nodes, each a share by its cores, or with --bus memory whole runs, one per core (default: none)")
+// AddFlag adds the flag --workers. more says what else the command gives to workers.
+func (w *Workers) AddFlag(c *cobra.Command, more string) {
+	c.Flags().IntVar((*int)(w), "workers", 0, "number of free workers, see rackfab worker --help, at --nats-url to wait for: they run the nodes, each a share by its cores"+more+" (default: none)")
 }
 
 // Check checks the flag for a rack. The error names the flags.

@@ -41,10 +41,10 @@ const (
 func (f *Flags) Add(c *cobra.Command, buses ...string) {
 	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes of a run in one process", buses...)
 	flags := c.Flags()
-	flags.IntVar(&f.Cores, "cores", 0, "cores of each run in memory, one group of nodes each (default: as many as make it faster)")
+	flags.IntVar(&f.Cores, "cores", 0, "cores of each run in memory (default: as many as make it faster)")
 	f.NATS.AddFlags(c)
 	f.Processes.AddFlag(c)
-	f.Workers.AddFlag(c)
+	f.Workers.AddFlag(c, ", or with --bus memory whole runs, one per core")
 	client.TLSFlag(c, &f.TLS)
 	c.MarkFlagsMutuallyExclusive("processes", "workers")
 }
@@ -62,6 +62,7 @@ func (f *Flags) Check(c *cobra.Command) error {
 	fault(f.Processes != 0 && f.Bus == Memory, "--processes: needs --bus nats")
 	fault(f.Workers < 0 || f.Workers > maxWorkers, "--workers %d: must be 1 to %d, or 0 for none", f.Workers, maxWorkers)
 	fault(f.Workers > 0 && f.NATS.URL == "", "--workers: needs --nats-url, the bus that the workers have joined")
+	fault(f.Bus == Memory && f.Workers > 0 && f.Telemetry.Address != "", "--telemetry: workers that take whole runs (--bus memory --workers) export none: use --bus nats, or leave out --workers")
 	fault(f.Bus == Memory && f.Workers == 0 && c.Flags().Changed("nats-url"), "--nats-url: needs --bus nats, or --workers")
 	return errors.Join(faults...)
 }

@@ -57,7 +57,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is already up, to start the live run there; rackfab down ends it")
 	f.nats.AddFlags(c)
 	f.processes.AddFlag(c)
-	f.workers.AddFlag(c)
+	f.workers.AddFlag(c, "")
 	c.MarkFlagsMutuallyExclusive("controller", "processes", "workers")
 	f.overrides.AddFlags(c, "")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")

@@ -49,7 +49,7 @@ func kubernetesCommand() *cobra.Command {
 	flags.StringVar(&o.NATSImage, "nats-image", kubernetes.NATSImage, "image of the NATS server")
 	flags.StringVar(&o.Namespace, "namespace", "rackfab", "namespace, which the manifests create")
 	flags.IntVar(&o.Workers, "workers", 3, "number of free workers, with one processor each, which share the nodes")
-	flags.BoolVar(&o.Live, "live", false, "start a live run, as `rackfab up` does, instead of a batch run")
+	flags.BoolVar(&o.Live, "live", false, "start a live run, as rackfab up does, instead of a batch run")
 	flags.StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
 	return c
 }
