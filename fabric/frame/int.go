@@ -38,25 +38,39 @@ func intWellFormed(b []byte) bool {
 
 // carryINT adds an empty INT header, as an INT source does.
 func (f *Frame) carryINT(hops uint8) {
-	f.announce(PortINT, intKind, intLen)
-	h := f.head[udpEnd+shimLen:]
-	h[0], h[2], h[3] = intVersion, hopLen/4, hops
-	binary.BigEndian.PutUint16(h[4:], intInstructions)
+	binary.BigEndian.PutUint16(f.carryMD(PortINT, hopLen, hops)[4:], intInstructions)
 }
 
-// pushINT adds a hop, as an INT transit hop does. It decrements the remaining
-// hops only if it writes.
-func (f *Frame) pushINT(hop *Hop, mtu unit.Bytes) Push {
+// carryMD adds an empty header of type MD without instructions, for hops of some bytes, and
+// returns it.
+func (f *Frame) carryMD(port uint16, hop, hops uint8) []byte {
+	f.announce(port, intKind, intLen)
+	h := f.head[udpEnd+shimLen:]
+	h[0], h[2], h[3] = intVersion, hop/4, hops
+	return h
+}
+
+// admitMD decides whether a transit hop adds its bytes to the header: it decrements the
+// remaining hops, or sets the flag that says why not.
+func (f *Frame) admitMD(hop int, mtu unit.Bytes) Push {
 	h := f.head[udpEnd+shimLen:]
 	switch {
 	case h[3] == 0 || f.Hops() == MaxHops:
 		h[0] |= intExceeded
 		return PushExceeded
-	case f.Len()+hopLen > mtu:
+	case f.Len()+unit.Bytes(hop) > mtu:
 		h[0] |= intTooLong
 		return PushTooLong
 	}
 	h[3]--
+	return Pushed
+}
+
+// pushINT adds a hop, as an INT transit hop does.
+func (f *Frame) pushINT(hop *Hop, mtu unit.Bytes) Push {
+	if p := f.admitMD(hopLen, mtu); p != Pushed {
+		return p
+	}
 	b := f.openHop()
 	binary.BigEndian.PutUint32(b, hop.Node)
 	binary.BigEndian.PutUint16(b[4:], hop.In)

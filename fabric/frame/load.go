@@ -39,9 +39,7 @@ func loadWellFormed(b []byte) bool {
 
 // carryLoad adds an empty header.
 func (f *Frame) carryLoad(port uint16, hops uint8) {
-	f.announce(port, intKind, intLen)
-	h := f.head[udpEnd+shimLen:]
-	h[0], h[2], h[3] = intVersion, loadLen/4, hops
+	h := f.carryMD(port, loadLen, hops)
 	binary.BigEndian.PutUint16(h[6:], loadDomain)
 	binary.BigEndian.PutUint16(h[8:], loadInstructions)
 }
@@ -49,18 +47,11 @@ func (f *Frame) carryLoad(port uint16, hops uint8) {
 // PushLoad writes a hop before the earlier ones, as PushHop does. The frame must have
 // CarrierLoad.
 func (f *Frame) PushLoad(l Load, mtu unit.Bytes) Push {
-	h := f.head[udpEnd+shimLen:]
-	switch {
-	case h[3] == 0 || f.Hops() == MaxHops:
-		h[0] |= intExceeded
-		return PushExceeded
-	case f.Len()+loadLen > mtu:
-		h[0] |= intTooLong
-		return PushTooLong
+	p := f.admitMD(loadLen, mtu)
+	if p == Pushed {
+		l.put(f.openHop())
 	}
-	h[3]--
-	l.put(f.openHop())
-	return Pushed
+	return p
 }
 
 func (l *Load) put(b []byte) {
