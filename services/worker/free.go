@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -85,12 +84,11 @@ func serveFree(ctx context.Context, conn bus.Conn, o FreeOptions) error {
 		return err
 	}
 	hello := discovery.Hello{Name: o.Name, Kind: discovery.Worker, Address: address, PID: os.Getpid(), Cores: o.Cores}
-	withdraw, err := discovery.Announce(conn, discovery.Pool, hello, end)
+	leave, err := discovery.Join(ctx, end, conn, discovery.Pool, hello)
 	if err != nil {
-		return fmt.Errorf("announce %s: %w", o.Name, err)
+		return err
 	}
-	defer withdraw()
-	defer context.AfterFunc(ctx, withdraw)() // at once, because calls may delay the end of the server
+	defer leave()
 	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: address}); err != nil {
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
@@ -100,11 +98,7 @@ func serveFree(ctx context.Context, conn bus.Conn, o FreeOptions) error {
 	if err := service.cores.Acquire(context.Background(), int64(o.Cores)); err != nil { // the processes have ended
 		return err
 	}
-	var refused *discovery.RefusedError
-	if errors.As(context.Cause(ctx), &refused) {
-		return refused
-	}
-	return nil
+	return discovery.Refusal(ctx)
 }
 
 // setPorts sets the addresses at which the children listen, and which they announce, from

@@ -2,7 +2,6 @@ package nodeservice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,27 +103,22 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
 		return err
 	}
+	var members []discovery.Hello
 	for _, n := range o.Nodes {
-		hello := discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name, Member: o.Member}
-		withdraw, err := discovery.Announce(conn, o.Rack, hello, end)
-		if err != nil {
-			return fmt.Errorf("announce %s: %w", n.Name, err)
-		}
-		defer withdraw()
-		// At once, because calls may delay the end of the server, and a successor does not wait.
-		defer context.AfterFunc(ctx, withdraw)()
+		members = append(members, discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name, Member: o.Member})
 	}
+	leave, err := discovery.Join(ctx, end, conn, o.Rack, members...)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	if err := server.Serve(ctx); err != nil {
 		return err
 	}
-	var refused *discovery.RefusedError
-	if errors.As(context.Cause(ctx), &refused) {
-		return refused
-	}
-	return nil
+	return discovery.Refusal(ctx)
 }
 
 // role names what the process runs: the kind of its node, or "worker" for several nodes.
