@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
@@ -33,10 +32,7 @@ type Pool struct {
 	close []func() error
 }
 
-// joinLimit is how long Join waits for workers.
-const joinLimit = time.Minute
-
-// Join waits until the workers have joined the bus, at most for a minute.
+// Join waits until the workers have joined the bus, at most for discovery.JoinLimit.
 func Join(ctx context.Context, o Options) (*Pool, error) {
 	o.Access.TLS = o.TLS.Client("")
 	conn, err := bus.DialAs(o.Bus, "client", o.Access)
@@ -44,7 +40,7 @@ func Join(ctx context.Context, o Options) (*Pool, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	limited, cancel := context.WithTimeoutCause(ctx, joinLimit, fmt.Errorf("not within %v", joinLimit))
+	limited, cancel := context.WithTimeoutCause(ctx, discovery.JoinLimit, fmt.Errorf("not within %v", discovery.JoinLimit))
 	defer cancel()
 	found, err := discovery.AwaitWorkers(limited, conn, o.Workers, o.Joined)
 	if err != nil {

@@ -26,14 +26,11 @@ import (
 type Workers struct {
 	Scenario *topology.Scenario // whose nodes they run
 	Count    int                // 1 to the number of nodes
-	Limit    time.Duration      // for that many to join; 0 for JoinLimit
+	Limit    time.Duration      // for that many to join; 0 for discovery.JoinLimit
 	// Joined is called at the start and whenever a worker has joined, with their number. It
 	// may be nil.
 	Joined func(count int)
 }
-
-// JoinLimit is the default time that a launcher waits for workers.
-const JoinLimit = time.Minute
 
 // Intervals of borrowing.
 const (
@@ -60,7 +57,7 @@ type attempt struct {
 // workers are the rack's until leased ends.
 func (r *Rack) borrow(ctx context.Context, who *identity.TLS) error {
 	o := r.o.Workers
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Limit, JoinLimit))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Limit, discovery.JoinLimit))
 	defer cancel()
 	access := r.o.Access
 	access.TLS = who.Client("")
@@ -147,7 +144,7 @@ func borrow(leased context.Context, h discovery.Hello, who *identity.TLS) (*borr
 func (r *Rack) tooFew(failed map[string]attempt) error {
 	var b strings.Builder
 	o := r.o.Workers
-	fmt.Fprintf(&b, "%d of %d workers have joined within %v", len(r.workers), o.Count, cmp.Or(o.Limit, JoinLimit))
+	fmt.Fprintf(&b, "%d of %d workers have joined within %v", len(r.workers), o.Count, cmp.Or(o.Limit, discovery.JoinLimit))
 	for i, w := range r.workers {
 		fmt.Fprintf(&b, "%s %s at %s", map[bool]string{true: ":", false: ","}[i == 0], w.name, w.address)
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/rackfab/rackfab/bus"
 )
+
+// JoinLimit is the default time to wait for free workers.
+const JoinLimit = time.Minute
 
 // TooFewError means that too few free workers have joined.
 type TooFewError struct {

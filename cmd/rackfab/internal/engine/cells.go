@@ -32,9 +32,10 @@ func newCells(ctx context.Context, f Flags) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	joined := f.Workers.Joined(os.Stderr)
 	pool, err := cells.Join(ctx, cells.Options{
 		Bus: f.NATS.URL, Access: access, TLS: who, Workers: int(f.Workers), Cores: f.Cores, Build: build,
-		Joined: func(have, want int) { fmt.Fprintf(os.Stderr, "%d of %d workers have joined\n", have, want) },
+		Joined: func(have, _ int) { joined(have) },
 		Lost:   func(err error) { fmt.Fprintf(os.Stderr, "lost: %v; its runs go to other workers\n", err) },
 	})
 	if err != nil {
