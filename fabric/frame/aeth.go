@@ -14,6 +14,11 @@ const (
 	SyndromeNAKSequence = 0x60 // NAK, PSN sequence error
 	SyndromeNAKInvalid  = 0x61 // NAK, invalid request
 	SyndromeNAKAccess   = 0x62 // NAK, remote access error
+	// NAKs of codes that IBTA reserves, this project's: the packet that the receipt names arrived
+	// trimmed, by a switch before the last hop or by the last one. The PSN is that of the expected
+	// packet, which may be another one.
+	SyndromeNAKTrimmed        = 0x70
+	SyndromeNAKTrimmedLastHop = 0x71
 )
 
 // AETH is a responder's acknowledgement of a request.

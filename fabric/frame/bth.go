@@ -121,7 +121,7 @@ func (b *BTH) parse(f *Frame) error {
 		Resv7:     f.Resv7(),
 		PSN:       f.PSN(),
 	}
-	if uint32(b.Pad) > f.Payload {
+	if uint32(b.Pad) > f.Payload && !f.TrimmedWrite() {
 		return errPad
 	}
 	return nil

@@ -22,6 +22,8 @@ func captureRows() []captureRow {
 	ack, nak, cnp := write(Acknowledge), write(Acknowledge), write(OpcodeCNP)
 	ack.AETH, nak.AETH = AETH{SyndromeACK, 1}, AETH{SyndromeNAKSequence, 1}
 	cnp.ECN, cnp.RecRate = CE, 19000
+	trimmed, again := nak, write(WriteOnly)
+	trimmed.AETH.Syndrome, again.BTH.Resv7 = SyndromeNAKTrimmed, SentBefore(true)
 	probe, response := stamped(write(RTTProbe)), stamped(write(RTTResponse))
 	probe.Payload, response.Payload = 0, 0
 	pause, resume := new(Frame), new(Frame)
@@ -34,12 +36,17 @@ func captureRows() []captureRow {
 		{built(write(WriteMiddle)), "7|" + psn + "|||"},
 		{built(write(WriteLast)), "8|" + psn + "|||"},
 		{built(write(WriteOnly)), "10|" + psn + "|||"},
+		{trimmedTo(built(trimmable()), 64), "10|" + psn + "|||"},
+		{trimmedTo(built(trimmable()), 128), "10|" + psn + "|||"},
 		{built(ack), "17|" + psn + "|31||"},
 		{built(nak), "17|" + psn + "|96||"},
 		{built(cnp), "129|" + psn + "|||"},
 		{built(selective(ack)), "17|" + psn + "|31||"},
 		{built(selective(nak)), "17|" + psn + "|96||"},
 		{built(stamped(selective(nak))), "17|" + psn + "|96||"},
+		{built(receipted(selective(ack))), "17|" + psn + "|31||"},
+		{built(stamped(receipted(trimmed))), "17|" + psn + "|112||"},
+		{built(again), "10|" + psn + "|||"},
 		{built(stamped(write(WriteFirst))), "6|" + psn + "|||"},
 		{built(stamped(ack)), "17|" + psn + "|31||"},
 		{built(probe), "192|" + psn + "|||"},

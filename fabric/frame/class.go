@@ -12,11 +12,12 @@ const (
 	ClassPFC                    // priority flow control, IEEE 802.1Q
 	ClassUET                    // UET over UDP and IPv4, its headers complete for the type
 	ClassCNM                    // congestion notification message, IEEE 802.1Qau
+	ClassRetry                  // control frame of link-layer retry
 )
 
 // String returns the name of the class, "roce".
 func (c Class) String() string {
-	names := [...]string{"malformed", "roce", "pfc", "uet", "cnm"}
+	names := [...]string{"malformed", "roce", "pfc", "uet", "cnm", "retry"}
 	if int(c) >= len(names) {
 		c = ClassMalformed
 	}
@@ -63,6 +64,9 @@ func (f *Frame) classControl() Class {
 	}
 	if f.isCNM() {
 		return ClassCNM
+	}
+	if f.isRetry() {
+		return ClassRetry
 	}
 	return ClassMalformed
 }

@@ -75,6 +75,11 @@ func slowClass(h []byte, payload uint32) Class {
 		if len(rest) >= 24 && len(rest) <= 24+64 && payload == 0 && int(rest[22])<<8+int(rest[23]) == len(rest)-24 {
 			return ClassCNM
 		}
+	case 0x88b5:
+		near := bytes.Equal(h[:6], []byte{0x01, 0x80, 0xc2, 0, 0, 0x0e})
+		if near && len(h) == 60 && payload == 0 && rest[0] >= 1 && rest[0] <= 4 {
+			return ClassRetry
+		}
 	case 0x0800:
 		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)+4) && slowUDP(slowStrip(rest[20:]), payload) {
 			return ClassRoCE
@@ -116,7 +121,7 @@ func slowUET(b []byte, payload uint32) bool {
 	if len(b) < 8+12 || binary.BigEndian.Uint16(b[2:]) != 4793 {
 		return false
 	}
-	want := map[byte]int{14: 12 + 4 + 44, 8: 12 + 20, 10: 12 + 4, 11: 12 + 4}[b[8]>>3]
+	want := map[byte]int{13: 12 + 4 + 44, 14: 12 + 4 + 44, 8: 12 + 20, 10: 12 + 4, 11: 12 + 4}[b[8]>>3]
 	return len(b) == 8+want && int(binary.BigEndian.Uint16(b[4:])) == len(b)+int(payload)
 }
 

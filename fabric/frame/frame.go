@@ -34,7 +34,10 @@ type Frame struct {
 	Trace uint64
 	// Payload is the number of elided payload bytes, pad included.
 	Payload uint32
-	n       uint8
+	// Sequence is the sequence number on a link with retry, in the preamble: Numbered and
+	// SequenceBits bits. It is 0 without one, also in every frame that no link carries.
+	Sequence uint32
+	n        uint8
 	// shift is the number of telemetry bytes between UDP and BTH, 0 without
 	// telemetry. The offsets of the BTH and of all headers after it are
 	// relative to it.
@@ -42,7 +45,7 @@ type Frame struct {
 	head  [HeaderRoom]byte
 	// A frame of 256 bytes begins at a line of the cache, so that the headers of RoCEv2
 	// take two lines, not two to three.
-	_ [24]byte
+	_ [20]byte
 }
 
 // Header returns the header bytes themselves, not a copy.

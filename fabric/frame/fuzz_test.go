@@ -18,7 +18,9 @@ func seedFrames() []*Frame {
 	}
 	sack := selective(write(Acknowledge))
 	frames = append(frames, built(sack), built(stamped(sack)))
-	frames = append(frames, carried(CarrierINT, 2), carried(CarrierIOAM, 2))
+	receipt := receipted(write(Acknowledge))
+	frames = append(frames, built(receipt), built(stamped(receipt)), built(receipted(sack)))
+	frames = append(frames, carried(CarrierINT, 2), carried(CarrierIOAM, 2), trimmedTo(built(trimmable()), 128))
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
@@ -30,7 +32,9 @@ func seedFrames() []*Frame {
 	cnm := new(Frame)
 	m := sampledCNM(built(write(WriteFirst)))
 	m.Build(cnm)
-	return append(frames, pause, resume, cnm, new(Frame))
+	retry := new(Frame)
+	(&Retry{SwitchMAC(1), RetryInitEcho, 7, 5}).Build(retry)
+	return append(frames, pause, resume, cnm, retry, new(Frame))
 }
 
 func seed(f *testing.F) {
@@ -174,4 +178,26 @@ func FuzzTelemetry(f *testing.F) {
 func frameOf(header []byte, payload uint32) (*Frame, bool) {
 	f := &Frame{Payload: payload}
 	return f, f.SetHeader(header)
+}
+
+// Build reproduces byte for byte every frame that Retry.Parse accepts.
+func FuzzRetry(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		var r Retry
+		if err := r.Parse(fr); err != nil {
+			if !errors.Is(err, ErrMalformed) || r != (Retry{}) {
+				t.Fatalf("%v, %+v", err, r)
+			}
+			return
+		}
+		var again Frame
+		if r.Build(&again); again != *fr {
+			t.Fatalf("% x came back as % x", header, again.Header())
+		}
+	})
 }

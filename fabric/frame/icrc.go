@@ -44,12 +44,16 @@ func (f *Frame) icrc(wire []byte) uint32 {
 
 // Materialise appends the frame to dst in the form of a capture, without FCS:
 // the header, a payload of zeros, the ICRC of a RoCE frame, and padding to 60
-// bytes.
+// bytes. A trimmed frame has four more zeros of its payload instead of the ICRC.
 func (f *Frame) Materialise(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, f.Header()...)
 	dst = append(dst, make([]byte, f.Payload)...)
-	if f.Class() == ClassRoCE {
+	switch {
+	case f.Class() != ClassRoCE:
+	case f.TrimmedWrite():
+		dst = append(dst, make([]byte, ICRCLen)...)
+	default:
 		dst = binary.LittleEndian.AppendUint32(dst, f.icrc(dst[start:]))
 	}
 	if short := start + minCapture - len(dst); short > 0 {

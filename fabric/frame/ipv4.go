@@ -68,13 +68,15 @@ func (f *Frame) putChecksum(sum uint32) {
 }
 
 // ipSum returns the sum of the 16-bit words of the IP header, its checksum
-// included.
+// included, with some of its carries already added (RFC 1071 §2, parallel summation).
 func (f *Frame) ipSum() uint32 {
-	var sum uint32
-	for i := ipVersion; i < ipEnd; i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(f.head[i:]))
-	}
-	return sum
+	h := f.head[ipVersion:ipEnd]
+	sum := uint64(binary.BigEndian.Uint32(h)) +
+		uint64(binary.BigEndian.Uint32(h[4:])) +
+		uint64(binary.BigEndian.Uint32(h[8:])) +
+		uint64(binary.BigEndian.Uint32(h[12:])) +
+		uint64(binary.BigEndian.Uint32(h[16:]))
+	return uint32(sum>>16 + sum&0xffff)
 }
 
 // buildIP writes the IP header; length is the total length in bytes.

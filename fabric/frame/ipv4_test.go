@@ -48,3 +48,27 @@ func TestSetECNKeepsError(t *testing.T) {
 		t.Errorf("Parse = %v", err)
 	}
 }
+
+// The sum of 32-bit words gives the checksum of RFC 791, which adds words of 16 bits, and the
+// verdict of a receiver.
+func TestIPSumAgainstWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var f Frame
+		octet := rapid.OneOf(rapid.Just(byte(0)), rapid.Just(byte(0xff)), rapid.Byte())
+		copy(f.head[ipVersion:ipEnd], rapid.SliceOfN(octet, ipEnd-ipVersion, ipEnd-ipVersion).Draw(t, "header"))
+		if rapid.Bool().Draw(t, "valid") {
+			f.head[ipChecksum], f.head[ipChecksum+1] = 0, 0
+			f.putChecksum(f.ipSum())
+		}
+		var words uint32
+		for i := ipVersion; i < ipEnd; i += 2 {
+			words += uint32(f.head[i])<<8 | uint32(f.head[i+1])
+		}
+		var want, got Frame
+		want.putChecksum(words)
+		got.putChecksum(f.ipSum())
+		if valid := words>>16+words&0xffff == 0xffff; got != want || valid != (f.ipSum()>>16+f.ipSum()&0xffff == 0xffff) {
+			t.Fatalf("% x: checksum % x, want % x; valid %t", f.head[ipVersion:ipEnd], got.head[ipChecksum:ipSrc], want.head[ipChecksum:ipSrc], valid)
+		}
+	})
+}

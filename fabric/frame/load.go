@@ -30,6 +30,11 @@ const (
 	loadRate = 100 * unit.MegabitPerSec
 )
 
+// LoadLen returns the bytes of telemetry in a packet with the loads of some switches.
+func LoadLen(switches int) unit.Bytes {
+	return shimLen + intLen + unit.Bytes(min(switches, MaxHops))*loadLen
+}
+
 // loadWellFormed is as intWellFormed, for Load.
 func loadWellFormed(b []byte) bool {
 	return b[0] == intKind && b[shimLen]&0xf0 == intVersion && b[shimLen+2]&0x1f == loadLen/4 &&

@@ -115,7 +115,7 @@ func (t traits) length() (n uint8) {
 	}{
 		{hasRETH, rethLen},
 		{hasAETH, aethLen},
-		{hasImm, immLen},
+		{hasImm, ImmLen},
 		{hasCNP, cnpLen},
 		{hasAtomic, atomicLen},
 		{hasOriginal, atomicAckLen},
@@ -136,6 +136,9 @@ func (o Opcode) IsData() bool { return opcodeTraits[o]&hasData != 0 }
 
 // HasRETH reports whether an RDMA header follows the BTH.
 func (o Opcode) HasRETH() bool { return opcodeTraits[o]&hasRETH != 0 }
+
+// WithImm returns the opcode of the last or only packet of a message that carries immediate data too.
+func (o Opcode) WithImm() Opcode { return o | 1 }
 
 // HasAETH reports whether an acknowledgement header follows the BTH.
 func (o Opcode) HasAETH() bool { return opcodeTraits[o]&hasAETH != 0 }

@@ -33,7 +33,7 @@ const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a parsed RoCEv2 packet. The opcode determines which of RETH, AETH,
 // Atomic, Original, DETH, Imm and RecRate are on the wire, and Timestamped determines
-// whether Timestamps are. CETH is on the wire of an ACK, READ request or CNP only. Values wider than their fields on the wire are truncated.
+// whether Timestamps are. CETH is on the wire of an ACK, READ request or CNP only, Receipt of an ACK or NAK. Values wider than their fields on the wire are truncated.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
@@ -53,6 +53,8 @@ type Packet struct {
 	RecRate        uint32 // of a CNP, in Mbit/s
 	CETH           CETH   // no header if its length is 0; a header sets BECN
 	SACK           SACK   // no header if its bitmap is 0; in an ACK or NAK, or after a CETH
+	Receipted      bool
+	Receipt        Receipt // of an ACK or NAK, if Receipted
 	Timestamped    bool
 	Timestamps     Timestamps
 	Payload        uint32 // bytes, pad included, at most MaxPayload

@@ -18,10 +18,11 @@ const (
 	RoleCNM                       // congestion notification of a switch
 	RoleCredit                    // grants credit
 	RoleCreditRequest             // requests credit
+	RoleTrimmed                   // was RoleData: a switch cut off the payload
 )
 
 // roleNames holds the names of the roles.
-var roleNames = [...]string{"none", "data", "request", "response", "ack", "ceth", "nak", "cnp", "cnm", "credit", "credit-request"}
+var roleNames = [...]string{"none", "data", "request", "response", "ack", "ceth", "nak", "cnp", "cnm", "credit", "credit-request", "trimmed"}
 
 // String returns the name of the role, "ack".
 func (r Role) String() string {
@@ -67,6 +68,8 @@ func (f *Frame) roleRoCE() Role {
 		return RoleRequest
 	case op.HasAETH() || op == ReadResponseMiddle:
 		return RoleResponse
+	case f.TrimmedWrite():
+		return RoleTrimmed
 	case op.IsData():
 		return RoleData
 	}
@@ -75,7 +78,10 @@ func (f *Frame) roleRoCE() Role {
 
 func (f *Frame) roleUET() (role Role, back bool) {
 	switch f.UETType() {
-	case UETRequest:
+	case UETRequest, UETUnordered:
+		if f.TrimmedRequest() {
+			return RoleTrimmed, false
+		}
 		return RoleData, false
 	case UETAck:
 		return RoleACK, true

@@ -16,3 +16,11 @@ func TestRoleOfResponses(t *testing.T) {
 		}
 	}
 }
+
+// A trimmed WRITE is no data: it completes nothing and is delivered to nobody.
+func TestRoleOfTrimmedData(t *testing.T) {
+	role, back := trimmedTo(built(trimmable()), 64).Role()
+	if role != RoleTrimmed || back || role.Main() || role.String() != "trimmed" {
+		t.Errorf("role %v, back %v, main %v", role, back, role.Main())
+	}
+}

@@ -35,13 +35,17 @@ func (s *SACK) put(b []byte) {
 	binary.BigEndian.PutUint64(b[4:], s.Bitmap)
 }
 
-// parseSACK parses b. It returns false if b is not exactly one header that has packets.
-func parseSACK(b []byte) (s SACK, ok bool) {
-	if len(b) != sackLen || b[0] != sackCode {
-		return s, false
+// splitSACK returns the SACK at the start of b and the bytes after it, or no SACK and b itself if
+// b does not begin with one that has packets.
+func splitSACK(b []byte) (SACK, []byte) {
+	if len(b) < sackLen || b[0] != sackCode {
+		return SACK{}, b
 	}
-	s = SACK{Base: uint24(b[1:]), Bitmap: binary.BigEndian.Uint64(b[4:])}
-	return s, s.Bitmap != 0
+	s := SACK{Base: uint24(b[1:]), Bitmap: binary.BigEndian.Uint64(b[4:])}
+	if s.Bitmap == 0 {
+		return s, b
+	}
+	return s, b[sackLen:]
 }
 
 // SACK returns the SACK of an ACK or NAK. Its bitmap is 0 if there is none.
@@ -53,15 +57,21 @@ func (f *Frame) SACK() SACK {
 }
 
 func (f *Frame) sack() SACK {
-	b := f.beyond()
 	if f.Opcode() != Acknowledge {
 		return SACK{}
 	}
+	s, _ := splitSACK(f.afterCETH())
+	return s
+}
+
+// afterCETH returns the header bytes between the AETH, or the CETH after it, and the timestamps of
+// an ACK or NAK.
+func (f *Frame) afterCETH() []byte {
+	b := f.beyond()
 	if c, ok := f.CETH(); ok {
 		b = b[c.len():]
 	}
-	s, _ := parseSACK(b)
-	return s
+	return b
 }
 
 // carriesSACK reports whether the packet has a SACK: it acknowledges, or has a CETH.
@@ -69,10 +79,13 @@ func (p *Packet) carriesSACK() bool {
 	return p.SACK.Bitmap != 0 && (p.BTH.Opcode == Acknowledge || p.CETH.len() > 0 && p.BTH.Opcode.carriesCETH())
 }
 
-// appends reports whether the packet may have a CETH or SACK. Most have none.
-func (p *Packet) appends() bool { return p.CETH.Words != 0 || p.SACK.Bitmap != 0 }
+// appends reports whether the packet may have a CETH, SACK or receipt. Most have none.
+func (p *Packet) appends() bool { return p.CETH.Words != 0 || p.SACK.Bitmap != 0 || p.Receipted }
 
-// appended returns the length in bytes of CETH and SACK.
+// carriesReceipt reports whether the packet has a receipt: it acknowledges.
+func (p *Packet) carriesReceipt() bool { return p.Receipted && p.BTH.Opcode == Acknowledge }
+
+// appended returns the length in bytes of CETH, SACK and receipt.
 func (p *Packet) appended() (n uint8) {
 	if p.BTH.Opcode.carriesCETH() {
 		n = uint8(p.CETH.len())
@@ -80,10 +93,13 @@ func (p *Packet) appended() (n uint8) {
 	if p.carriesSACK() {
 		n += sackLen
 	}
+	if p.carriesReceipt() {
+		n += receiptLen
+	}
 	return n
 }
 
-// buildAppended writes CETH and SACK.
+// buildAppended writes CETH, SACK and receipt.
 func (p *Packet) buildAppended(f *Frame) {
 	if p.appended() == 0 {
 		return
@@ -96,6 +112,10 @@ func (p *Packet) buildAppended(f *Frame) {
 	}
 	if p.carriesSACK() {
 		p.SACK.put(b)
+		b = b[sackLen:]
+	}
+	if p.carriesReceipt() {
+		p.Receipt.put(b)
 	}
 }
 
@@ -114,8 +134,10 @@ func (p *Packet) parseAppended(f *Frame) error {
 	} else if fault = errLength; f.Opcode() != Acknowledge {
 		return fault
 	}
-	var ok bool
-	if p.SACK, ok = parseSACK(b); !ok {
+	if p.SACK, b = splitSACK(b); len(b) == 0 {
+		return nil
+	}
+	if p.Receipt, p.Receipted = parseReceipt(b); !p.Receipted || f.Opcode() != Acknowledge {
 		return fault
 	}
 	return nil

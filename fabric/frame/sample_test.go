@@ -124,6 +124,9 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	if op == Acknowledge || op == OpcodeCNP || op == ReadRequest {
 		drawCETH(t, p)
 	}
+	if op == Acknowledge {
+		drawReceipt(t, p)
+	}
 	if p.Timestamped = rapid.Bool().Draw(t, "timestamped"); p.Timestamped {
 		p.Timestamps = Timestamps{Stamp(rapid.Uint32().Draw(t, "ts")), Stamp(rapid.Uint32().Draw(t, "tr"))}
 	}
@@ -147,6 +150,29 @@ func drawSACK(t *rapid.T, p *Packet) {
 	if rapid.Bool().Draw(t, "SACK") {
 		p.SACK = SACK{uintBelow(t, 1<<24, "base"), rapid.Uint64Min(1).Draw(t, "bitmap")}
 	}
+}
+
+// drawReceipt draws a receipt or none.
+func drawReceipt(t *rapid.T, p *Packet) {
+	if p.Receipted = rapid.Bool().Draw(t, "receipted"); !p.Receipted {
+		return
+	}
+	p.Receipt = Receipt{
+		PSN: uintBelow(t, 1<<24, "answered"), SrcPort: rapid.Uint16().Draw(t, "entropy"),
+		Marked: rapid.Bool().Draw(t, "marked"), Resent: rapid.Bool().Draw(t, "resent"),
+		Penalty: uint8(uintBelow(t, 128, "penalty")), Restore: rapid.Bool().Draw(t, "restore"),
+		Received: uintBelow(t, 1<<24, "received"), OutOfOrder: rapid.Uint16().Draw(t, "out of order"), Service: rapid.Uint16().Draw(t, "service"),
+	}
+}
+
+// receipted returns the packet with a receipt.
+func receipted(p Packet) Packet {
+	p.Receipted = true
+	p.Receipt = Receipt{
+		PSN: 0x123458, SrcPort: 0xc002, Marked: true, Resent: true, Penalty: 0x41, Restore: true,
+		Received: 0x010203, OutOfOrder: 0x0405, Service: 0x0607,
+	}
+	return p
 }
 
 // selective returns the packet with a SACK.

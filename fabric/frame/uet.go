@@ -22,13 +22,12 @@ const (
 	sesStart   = pdsEnd + 4 // request
 	sesFlags   = sesStart + 1
 	sesMessage = sesStart + 2
+	sesData    = sesStart + 32 // of the first packet: header data, 64 bits
 	sesLength  = sesStart + 34 // of the payload: 18 bits reserved, 14
 	sesOffset  = sesStart + 36 // of the payload in the message
 	sesRequest = sesStart + 40 // length of the message
 	uetDataEnd = sesStart + 44
 
-	ackType   = pdsEnd      // of the congestion control state 4, its flags 4
-	ackCredit = pdsEnd + 12 // 24 bits
 	uetAckEnd = pdsEnd + 20
 	uetCtlEnd = pdsEnd + 4
 
@@ -44,11 +43,15 @@ type UETType uint8
 
 // Types of UET packets that are emulated.
 const (
-	UETAck     UETType = 8  // ACK_CC: acknowledges, and carries the cumulative credit
-	UETNack    UETType = 10 // NACK: a gap before a packet of ordered delivery
-	UETControl UETType = 11 // credit, or a request for it
-	UETRequest UETType = 14 // ROD_CC_REQ: data with a credit target, ordered delivery
+	UETAck       UETType = 8  // ACK_CC: acknowledges, with a state of congestion control
+	UETNack      UETType = 10 // NACK: a gap before a packet of ordered delivery, or a trimmed packet
+	UETControl   UETType = 11 // credit, or a request for it
+	UETUnordered UETType = 13 // RUD_CC_REQ: data with a credit target, unordered delivery
+	UETRequest   UETType = 14 // ROD_CC_REQ: data with a credit target, ordered delivery
 )
+
+// IsRequest reports whether packets of the type carry data.
+func (t UETType) IsRequest() bool { return t == UETUnordered || t == UETRequest }
 
 // UETControlType is the type of a UET control packet.
 type UETControlType uint8
@@ -64,11 +67,10 @@ const (
 	sesWrite         = 1    // semantic opcode
 	sesFirst         = 0x01 // flags: start of message
 	sesLast          = 0x02 // end of message
-	nackOutOfOrder   = 0x0d // NACK code: out of order on ordered delivery
-	creditState      = 1    // type of the congestion control state: credit
+	sesHasData       = 0x04 // the first packet has header data
 	pdsFlagAck       = 0x08 // request: acknowledge at once
-	pdsFlagResent    = 0x10 // request: sent before
-	pdsFlagMarked    = 0x20 // ACK: the packet acknowledged was marked
+	pdsFlagResent    = 0x10 // request: sent before; ACK, NACK: the packet that it answers was
+	pdsFlagMarked    = 0x20 // ACK, NACK: the packet that it answers was marked
 	mostUETContext   = 1 << 16
 	prologueTypeBits = 11
 	prologueNextBits = 7
@@ -99,17 +101,24 @@ type UET struct {
 	Resent  bool   // request
 	Offset  uint32 // request: of the payload in its message; 0 if First
 	Length  uint32 // request: of the message
+	Tagged  bool   // request, if First: Tag is its header data
+	Tag     uint32 // request: the lower half of the header data
+	Cut     uint32 // request, trimmed: bytes of its payload that a switch cut off; 0 if First
 
-	Credit   uint32 // ACK: 24 bits; control: 32 bits, in quanta
-	Marked   bool   // ACK
+	State   UETState // ACK
+	SACK    SACK     // ACK; none if its bitmap is 0
+	Receipt Receipt  // ACK, NACK: Marked and Resent; ACK: PSN and OutOfOrder; with StateNSCC the rest but SrcPort
+
+	Credit   uint32 // ACK with StateCredit: 24 bits; control: 32 bits, in quanta
 	Control  UETControlType
-	Expected uint32 // NACK: the missing PSN
+	Code     UETCode // NACK
+	Expected uint32  // NACK: the missing PSN
 }
 
 // uetEnd returns the end of the headers of a type.
 func uetEnd(t UETType) uint8 {
 	switch t {
-	case UETRequest:
+	case UETRequest, UETUnordered:
 		return uetDataEnd
 	case UETAck:
 		return uetAckEnd
@@ -138,6 +147,9 @@ func (f *Frame) UETControl() UETControlType {
 // one that an ACK acknowledges, or the one that a NACK answers.
 func (f *Frame) UETPSN() uint32 { return binary.BigEndian.Uint32(f.head[pdsPSN:]) }
 
+// UETResent reports whether a request was sent before.
+func (f *Frame) UETResent() bool { return f.head[pdsPrologue+1]&pdsFlagResent != 0 }
+
 // UETAckReq reports whether a request must be acknowledged at once.
 func (f *Frame) UETAckReq() bool { return f.head[pdsPrologue+1]&pdsFlagAck != 0 }
 
@@ -150,8 +162,11 @@ func (f *Frame) UETSpan() (length, offset uint32, last bool) {
 	return binary.BigEndian.Uint32(f.head[sesRequest:]), offset, f.head[sesFlags]&sesLast != 0
 }
 
-// AckCredit returns the credit of an ACK, 24 bits.
-func (f *Frame) AckCredit() uint32 { return uint24(f.head[ackCredit:]) }
+// UETTag returns the lower half of the header data of a request, or false if it has none.
+func (f *Frame) UETTag() (uint32, bool) {
+	const tagged = sesFirst | sesHasData
+	return binary.BigEndian.Uint32(f.head[sesData+4:]), f.head[sesFlags]&tagged == tagged
+}
 
 // ControlCredit returns the credit of a control packet, 32 bits.
 func (f *Frame) ControlCredit() uint32 { return binary.BigEndian.Uint32(f.head[uetPayload:]) }
@@ -185,15 +200,13 @@ func (u *UET) Build(f *Frame) {
 	binary.BigEndian.PutUint16(f.head[pdsSource:], uint16(u.Flow+1))
 	binary.BigEndian.PutUint16(f.head[pdsDest:], uint16(u.Flow+1))
 	switch u.Type {
-	case UETRequest:
+	case UETRequest, UETUnordered:
 		u.buildRequest(f)
 	case UETAck:
-		f.putPrologue(u.Type, 0, bit(u.Marked, pdsFlagMarked))
-		f.head[ackType] = creditState << 4
-		putUint24(f.head[ackCredit:], u.Credit)
+		u.buildAck(f)
 	case UETNack:
-		f.putPrologue(u.Type, 0, 0)
-		f.head[pdsOffset] = nackOutOfOrder
+		f.putPrologue(u.Type, 0, u.Receipt.flags())
+		f.head[pdsOffset] = byte(u.Code)
 		binary.BigEndian.PutUint32(f.head[uetPayload:], u.Expected)
 	case UETControl:
 		f.putPrologue(u.Type, uint8(u.Control), 0)
@@ -212,8 +225,12 @@ func (u *UET) buildRequest(f *Frame) {
 	f.head[sesStart] = sesWrite
 	f.head[sesFlags] = bit(u.First, sesFirst) | bit(u.Last, sesLast)
 	binary.BigEndian.PutUint16(f.head[sesMessage:], u.Message)
-	if !u.First {
-		binary.BigEndian.PutUint32(f.head[sesLength-2:], u.Header.Payload&MaxUETPayload)
+	switch {
+	case u.First && u.Tagged:
+		f.head[sesFlags] |= sesHasData
+		binary.BigEndian.PutUint32(f.head[sesData+4:], u.Tag)
+	case !u.First:
+		binary.BigEndian.PutUint32(f.head[sesLength-2:], (u.Header.Payload+u.Cut)&MaxUETPayload)
 		binary.BigEndian.PutUint32(f.head[sesOffset:], u.Offset)
 	}
 	binary.BigEndian.PutUint32(f.head[sesRequest:], u.Length)
@@ -268,19 +285,28 @@ func (u *UET) parseType(f *Frame) {
 	h := &f.head
 	prologue := binary.BigEndian.Uint16(h[pdsPrologue:])
 	switch u.Type {
-	case UETRequest:
+	case UETRequest, UETUnordered:
 		u.AckReq, u.Resent = prologue&pdsFlagAck != 0, prologue&pdsFlagResent != 0
 		u.Target = f.CreditTarget()
 		u.Message = binary.BigEndian.Uint16(h[sesMessage:])
 		u.First, u.Last = h[sesFlags]&sesFirst != 0, h[sesFlags]&sesLast != 0
 		u.Length = binary.BigEndian.Uint32(h[sesRequest:])
+		if u.Tag, u.Tagged = f.UETTag(); !u.Tagged {
+			u.Tag = 0
+		}
 		if !u.First {
 			u.Offset = binary.BigEndian.Uint32(h[sesOffset:])
+			if sent := f.sentRequest(); sent > f.Payload {
+				u.Cut = sent - f.Payload
+			}
 		}
 	case UETAck:
-		u.Marked = prologue&pdsFlagMarked != 0
-		u.Credit = uint24(h[ackCredit:])
+		u.State, u.SACK, u.Receipt = f.AckState(), f.UETSACK(), f.UETReceipt()
+		if u.State == StateCredit {
+			u.Credit = f.AckCredit()
+		}
 	case UETNack:
+		u.Code, u.Receipt = f.UETCode(), f.UETReceipt()
 		u.Expected = binary.BigEndian.Uint32(h[uetPayload:])
 	case UETControl:
 		u.Control = UETControlType(prologue >> prologueNextBits & 15)

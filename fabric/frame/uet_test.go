@@ -19,10 +19,17 @@ func uetSamples() []UET {
 	return []UET{
 		{Header: data, Type: UETRequest, Flow: 7, PSN: 1 << 31, Target: 0xabcdef, Message: 9, First: true, AckReq: true, Length: 1 << 20},
 		{Header: data, Type: UETRequest, Flow: 7, PSN: 3, Target: 0xffffff, Last: true, Resent: true, Offset: 8192, Length: 12288},
-		{Header: h, Type: UETAck, Flow: 0, PSN: 4, Credit: 0x123456, Marked: true},
-		{Header: h, Type: UETNack, Flow: 65534, PSN: 5, Expected: 2},
+		{Header: h, Type: UETAck, Flow: 0, PSN: 4, State: StateCredit, Credit: 0x123456, Receipt: Receipt{PSN: 4, Marked: true}},
+		{Header: h, Type: UETNack, Flow: 65534, PSN: 5, Code: UETOutOfOrder, Expected: 2},
 		{Header: h, Type: UETControl, Flow: 1, Control: UETCredit, Credit: 0xfffffffe},
 		{Header: h, Type: UETControl, Flow: 1, Control: UETCreditRequest, Credit: 77},
+		{Header: data, Type: UETUnordered, Flow: 7, PSN: 2, Message: 9, Resent: true, Offset: 8192, Length: 1 << 20},
+		{
+			Header: h, Type: UETAck, Flow: 3, PSN: 1<<32 - 2, SACK: SACK{Base: 1, Bitmap: 0xc000_0000_0000_0005},
+			Receipt: Receipt{PSN: 7, Resent: true, Penalty: 0x41, Restore: true, Received: 0x123456, OutOfOrder: 0x789a, Service: 0xbcde},
+		},
+		{Header: h, Type: UETAck, Flow: 3, PSN: 99, State: StateCredit, Credit: 5, SACK: SACK{Base: 101, Bitmap: 1}, Receipt: Receipt{PSN: 98, OutOfOrder: 4}},
+		{Header: h, Type: UETNack, Flow: 1, PSN: 5, Code: UETTrimmedLastHop, Receipt: Receipt{Marked: true, Resent: true}},
 	}
 }
 
@@ -98,6 +105,38 @@ func TestUETAckAndControlBytes(t *testing.T) {
 	}
 }
 
+// NSCC-21: facts, §9: the state of NSCC is service time 16 bits, restore 1, penalty 7, received bytes 24, and
+// the number of packets out of order 16. The offsets of the SACK and of the packet that the ACK
+// answers are from the cumulative PSN (xdp2).
+func TestUETAckOfNSCCBytes(t *testing.T) {
+	var f Frame
+	u := uetSamples()[7]
+	u.Build(&f)
+	pds := f.Header()[42:]
+	for name, c := range map[string]struct{ got, want uint64 }{
+		"length":       {uint64(len(pds)), 32},
+		"flags":        {uint64(pds[1] & 0x7f), 0x10},
+		"packet":       {uint64(binary.BigEndian.Uint16(pds[2:])), 9},
+		"state type":   {uint64(pds[12]), 0},
+		"MPR":          {uint64(pds[13]), 0},
+		"SACK offset":  {uint64(binary.BigEndian.Uint16(pds[14:])), 3},
+		"bitmap":       {binary.BigEndian.Uint64(pds[16:]), 0xc000_0000_0000_0005},
+		"service time": {uint64(binary.BigEndian.Uint16(pds[24:])), 0xbcde},
+		"penalty":      {uint64(pds[26]), 0xc1},
+		"received":     {uint64(uint24(pds[27:])), 0x123456},
+		"out of order": {uint64(binary.BigEndian.Uint16(pds[30:])), 0x789a},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %#x, want %#x", name, c.got, c.want)
+		}
+	}
+	nack := uetSamples()[9]
+	nack.Build(&f)
+	if pds := f.Header()[42:]; pds[2] != 2 || pds[1]&0x7f != 0x30 || len(pds) != 16 {
+		t.Errorf("the NACK of a trimmed packet is % x", pds)
+	}
+}
+
 func TestUETParseRejectsUnsupportedPackets(t *testing.T) {
 	for name, spoil := range map[string]func(*Frame){
 		"no context":        func(f *Frame) { f.head[pdsDest], f.head[pdsDest+1] = 0, 0 },
@@ -107,7 +146,7 @@ func TestUETParseRejectsUnsupportedPackets(t *testing.T) {
 		"UDP checksum":      func(f *Frame) { f.head[udpChecksum] = 1 },
 		"IP checksum":       func(f *Frame) { f.head[ipChecksum]++ },
 		"type":              func(f *Frame) { f.head[pdsPrologue] ^= 0x08 },
-		"length of payload": func(f *Frame) { f.head[sesLength+1]++ },
+		"length of payload": func(f *Frame) { f.head[sesLength]-- }, // a longer one is that of a trimmed packet
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f Frame
