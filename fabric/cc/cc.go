@@ -5,6 +5,7 @@
 package cc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,11 +16,16 @@ import (
 // Path describes the path of a flow. It is known when the flow's reaction point is
 // created, and does not change with routes.
 type Path struct {
-	Rate    unit.Rate  // of the sender's link: the line rate
-	MTU     unit.Bytes // largest payload of a packet
-	BaseRTT unit.Time  // round-trip time of a full packet and its ACK through empty queues
-	Hops    int        // links from sender to receiver
+	Rate     unit.Rate  // of the sender's link: the line rate
+	Receiver unit.Rate  // of the receiver's link; 0 if it is Rate
+	MTU      unit.Bytes // largest payload of a packet
+	Headers  unit.Bytes // nominal, of a packet with data: UDP length + 40 bytes less the payload (Ultra Ethernet 1.0, §3.6.12)
+	BaseRTT  unit.Time  // round-trip time of a full packet and its ACK through empty queues
+	Hops     int        // links from sender to receiver
 }
+
+// Slower returns the rate of the slower one of the links of sender and receiver.
+func (p *Path) Slower() unit.Rate { return min(p.Rate, cmp.Or(p.Receiver, p.Rate)) }
 
 // SignalKind is the kind of a signal to the reaction point of a flow.
 type SignalKind uint8
@@ -42,21 +48,28 @@ const (
 	Indication
 	// Probe reports the response to an RTT probe: RTT is the sample, InFlight is as in Ack.
 	Probe
-	// Lost reports that a NAK made the flow send packets again.
+	// Lost reports that a NAK made the flow send packets again. Bytes is the payload found lost,
+	// or 0 if that is unknown; InFlight is as in Ack, without it.
 	Lost
-	// TimedOut reports that the retransmission timer fired.
+	// TimedOut reports that the retransmission timer fired. Bytes and InFlight are as in Lost.
 	TimedOut
+	// Trimmed reports that packets arrived trimmed: Bytes and InFlight are as in Lost, RTT as in
+	// Ack, and LastHop is set.
+	Trimmed
 )
 
 // Signal is one input of an Algorithm. Kind determines which fields are set.
 type Signal struct {
 	Kind     SignalKind
 	Marked   bool       // CNP, Indication: the path is congested; Ack: its packets were marked
+	Restore  bool       // Ack: the window before the penalty applies again
+	LastHop  bool       // Trimmed: the switch of the receiver trimmed the packets
 	Feedback uint8      // CNM: quantised, 1 to 63
+	Penalty  uint8      // Ack: the receiver's penalty on the window, 0 to 127 of 128 of Bytes
 	RecRate  unit.Rate  // CNP: receiving rate of the flow, in on-wire bytes
-	Bytes    unit.Bytes // Ack, Sent
-	RTT      unit.Time  // Ack, Probe
-	InFlight unit.Bytes // Ack, Probe: payload sent and not yet acknowledged, after this ACK
+	Bytes    unit.Bytes // Ack, Sent; payload of Lost, TimedOut, Trimmed
+	RTT      unit.Time  // Ack, Probe, Trimmed
+	InFlight unit.Bytes // Ack, Probe, Lost, TimedOut, Trimmed: payload sent and neither acknowledged nor found lost, after this signal
 	Payload  unit.Bytes // Sent
 	Path     Congestion // Indication
 	Load     *Loads     // Ack; nil if the ACK echoes none

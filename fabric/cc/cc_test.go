@@ -28,7 +28,7 @@ func TestEverySchemeValidatesItsSettings(t *testing.T) {
 }
 
 func TestChoicesAreTheSwitchableSchemes(t *testing.T) {
-	bound := []string{"cnp", "ceth", "timely-rttx", "cbrc", "cbrc-aimd", "hpcc", "irn"}
+	bound := []string{"cnp", "ceth", "timely-rttx", "cbrc", "cbrc-aimd", "hpcc", "powertcp", "irn", "mrc", "nscc", "rccc"}
 	want := slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(bound, name) })
 	if got := Choices(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -56,82 +56,30 @@ func (p HPCCParams) Validate() error {
 //
 // Once per RTT the reference rate Rc becomes R, and the increases are counted.
 type HPCC struct {
-	timerless
-	pace          // R
-	p             HPCCParams
-	step          float64 // R_AI, bits per second
-	span          roundTrip
-	reference     float64 // Rc
-	stage         int     // increases in a row
-	load          float64 // U
-	latest        Loads   // of the ACK before
-	at            unit.Time
-	known, period bool // latest is valid; the first RTT has begun
+	byLoad
+	p     HPCCParams
+	step  float64 // R_AI, bits per second
+	stage int     // increases in a row
 }
 
 // NewHPCC returns the reaction point of a flow that begins at initial, in (0, line rate]. p must
 // be valid.
 func NewHPCC(p HPCCParams, path Path, initial unit.Rate) *HPCC {
-	if p.RTT == 0 {
-		p.RTT = path.BaseRTT
-	}
-	c := &HPCC{pace: newPace(path.Rate, initial, p.MinRate), p: p, step: float64(p.AI), load: 1}
-	if p.AIPer > 0 {
-		c.step = float64(p.AI) * (float64(path.Rate) / float64(p.AIPer))
-	}
-	c.reference = c.rate
-	return c
+	return &HPCC{byLoad: newByLoad(p.RTT, path, newPace(path.Rate, initial, p.MinRate)), p: p, step: stepAt(p.AI, p.AIPer, path.Rate)}
 }
-
-// stale is the age from which on a load is not compared: before its counters wrap around. At
-// 1.6 Tbit/s a port sends 4.3 GB in 21 ms.
-const stale = 20 * unit.Millisecond
 
 // Handle reacts to ACKs that echo the load of the path, and ignores every other signal.
 func (c *HPCC) Handle(now unit.Time, s Signal) {
-	if s.Kind != Ack {
-		return
-	}
-	c.span.acked += s.Bytes
-	if s.Load == nil || s.Load.Count == 0 || c.p.RTT == 0 {
-		return
-	}
-	fresh := c.known && now-c.at < stale && c.latest.Count == s.Load.Count
-	if fresh {
-		c.measure(s.Load)
-	}
-	c.latest, c.at, c.known = *s.Load, now, true
-	switch {
-	case !c.period:
-		c.period = true
-		c.span.begin(s.InFlight)
-	case c.span.over():
-		c.span.begin(s.InFlight)
-		if fresh {
-			c.react(true)
-		}
-	case fresh && c.p.FastReact:
-		c.react(false)
+	if over, measured := c.observe(now, s, utilisation); measured && (over || c.p.FastReact) {
+		c.react(over)
 	}
 }
 
-// measure updates U from the loads of this ACK and of the one before.
-func (c *HPCC) measure(now *Loads) {
-	most, span := 0.0, unit.Time(0)
-	for j := range now.Hops[:now.Count] {
-		h, was := &now.Hops[j], &c.latest.Hops[j]
-		tau := unit.Time(h.At-was.At) * unit.Nanosecond
-		if tau == 0 || h.Rate == 0 {
-			continue
-		}
-		rate := float64(8*uint64(h.Sent-was.Sent)) / (float64(tau) / float64(unit.Second))
-		queued := float64(8*min(h.Queue, was.Queue)) / (float64(h.Rate) * (float64(c.p.RTT) / float64(unit.Second)))
-		if u := rate/float64(h.Rate) + queued; u > most {
-			most, span = u, tau
-		}
-	}
-	part := float64(min(span, c.p.RTT)) / float64(c.p.RTT)
-	c.load = float64((1-part)*c.load) + float64(part*most)
+// utilisation returns u of a hop: its rate over B, and the smaller of two queue lengths over B·T.
+func utilisation(now, was *HopLoad, tau, rtt float64) float64 {
+	rate := float64(8*uint64(now.Sent-was.Sent)) / tau
+	queued := float64(8*min(now.Queue, was.Queue)) / (float64(now.Rate) * rtt)
+	return rate/float64(now.Rate) + queued
 }
 
 // react sets the rate from the reference rate. commit makes the result the reference of the
@@ -148,12 +96,4 @@ func (c *HPCC) react(commit bool) {
 	if commit {
 		c.reference, c.stage = c.rate, stage
 	}
-}
-
-// Window returns the bandwidth-delay product of the rate, or NoWindow if the RTT is unknown.
-func (c *HPCC) Window() unit.Bytes {
-	if c.p.RTT == 0 {
-		return NoWindow
-	}
-	return max(1, unit.Bytes(bdp(c.rate, c.p.RTT)))
 }

@@ -24,29 +24,16 @@ func newTestHPCC(edit ...func(*HPCCParams)) *HPCC {
 // hpccRig acknowledges packets of a flow over hops of 100 Gbit/s.
 type hpccRig struct {
 	*HPCC
-	now   unit.Time
-	loads Loads
+	loadPath
 }
 
 func newHPCCRig(hops int, edit ...func(*HPCCParams)) *hpccRig {
-	r := &hpccRig{HPCC: newTestHPCC(edit...), loads: Loads{Count: hops}}
-	for i := range r.loads.Hops[:hops] {
-		r.loads.Hops[i] = HopLoad{Rate: 100 * gbps}
-	}
-	return r
+	return &hpccRig{newTestHPCC(edit...), newLoadPath(hops)}
 }
 
-// ack lets a time pass, in which hop j sends at a share of its rate and has a queue, and
-// acknowledges 1000 bytes. A packet in flight remains, so that every second ACK ends an RTT.
+// ack acknowledges 1000 bytes, see loadPath.after.
 func (r *hpccRig) ack(span unit.Time, j int, share float64, queue unit.Bytes) {
-	r.now += span
-	for i := range r.loads.Hops[:r.loads.Count] {
-		r.loads.Hops[i].At += uint32(span / unit.Nanosecond)
-	}
-	h := &r.loads.Hops[j]
-	h.Sent += uint32(math.Round(share * bdp(float64(h.Rate), span)))
-	h.Queue = queue
-	r.Handle(r.now, Signal{Kind: Ack, Bytes: 1000, InFlight: 1000, Load: &r.loads})
+	r.Handle(r.after(span, j, share, queue))
 }
 
 // 118, 113, run.py hp: eta 0.95, maxStage 5, R_AI 40 Mbit/s at 100 Gbit/s.

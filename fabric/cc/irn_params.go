@@ -14,6 +14,7 @@ const (
 	RecoveryScheme    Recovery = "scheme"    // of a NIC: the scheme's
 	RecoveryGoBackN   Recovery = "gobackn"   // go-back-N, IBTA volume 1 §9.7
 	RecoverySelective Recovery = "selective" // selective repeat, as in IRN
+	RecoverySpraying  Recovery = "spraying"  // selective repeat for packets that take several paths, as in MRC
 )
 
 // IRNParams holds the settings of selective repeat as in IRN: Mittal et al., "Revisiting Network

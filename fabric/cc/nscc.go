@@ -1,11 +1,14 @@
 package cc
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"cmp"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // NSCC is the window of one flow under Ultra Ethernet's network signalled congestion control
-// (UE specification 1.0, §3.6.13). It is arithmetic only: no scheme uses it yet, because it needs
-// selective recovery, and trimming for its default settings. An ACK with mark M and queueing
-// delay falls into one of four quadrants:
+// (UE specification 1.0, §3.6.13). It needs selective recovery, and trimming for its default
+// settings. An ACK with mark M and queueing delay falls into one of four quadrants:
 //
 //	M 0, delay >= target   fair increase:           inc += fi·newly
 //	M 0, delay <  target   proportional increase:   inc += alpha·newly·(target - delay), or fast
@@ -15,15 +18,22 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // Once per period or adjust size, cwnd += inc/cwnd, and once per period cwnd += eta. Quick adapt
 // sets the window to the bytes achieved in base RTT + target if they are few and there was a loss.
 //
+// Sizes are nominal (nominal_pktsize, §3.6.12): payload and headers. A signal's payload counts
+// with the headers of a full packet in proportion, so that a shorter packet counts as less than
+// its nominal size, and what is sent, acknowledged and lost always adds up.
+//
 // Invariant: cwnd is between one MTU and the largest window.
 type NSCC struct {
+	timerless
 	p    NSCCParams
 	k    nsccConstants
 	line unit.Rate
+	slow float64 // rate of the slower one of the links of sender and receiver, bits per second
 	base float64 // base_rtt, ps; only falls
 
+	begun    bool    // a packet has been sent
 	cwnd     float64 // bytes, as all sizes
-	inFlight float64
+	inFlight float64 // as the latest signal reported it
 	saved    float64 // cwnd before the receiver's penalty; 0: none
 	average  float64 // delay, ps
 	inc      float64 // inc_bytes, bytes squared
@@ -41,65 +51,89 @@ type NSCC struct {
 	ignore, ignored float64   // bytes_to_ignore, bytes_ignored
 }
 
-// NSCCAck is what an ACK reports.
-type NSCCAck struct {
-	Newly   unit.Bytes // nominal bytes that it acknowledges
-	Marked  bool
-	RTT     unit.Time // sample without the receiver's service time; 0: none that is valid
-	Penalty uint8     // Rcv_Cwnd_Pend, 0 to 127
-	Restore bool
-}
-
-// NewNSCC returns the window of a flow that begins at now. mtu is a packet with its headers. p
-// must be valid, and the base RTT above 0.
-func NewNSCC(now unit.Time, p NSCCParams, path Path, mtu unit.Bytes) *NSCC {
-	if p.BaseRTT == 0 {
-		p.BaseRTT = path.BaseRTT
+// NewNSCC returns the reaction point of a flow that begins at initial, in (0, line rate]: with the
+// largest window at line rate, or else with the bandwidth-delay product of initial. p must be
+// valid. If neither p nor the path has a base RTT, it is that of the reference network.
+func NewNSCC(p NSCCParams, path Path, initial unit.Rate) *NSCC {
+	p.BaseRTT = cmp.Or(p.BaseRTT, path.BaseRTT, nsccReferenceRTT)
+	k := p.constants(path)
+	c := &NSCC{p: p, k: k, line: path.Rate, slow: float64(path.Slower()), base: float64(p.BaseRTT), cwnd: k.most}
+	if initial < path.Rate {
+		c.cwnd = bdp(float64(initial), p.BaseRTT)
+		c.bound()
 	}
-	k := p.constants(path.Rate, p.BaseRTT, mtu)
-	return &NSCC{p: p, k: k, line: path.Rate, base: float64(p.BaseRTT), cwnd: k.most, adjusted: now, decreased: now, sampled: now}
+	return c
 }
 
-// Window returns cwnd in nominal bytes.
-func (c *NSCC) Window() unit.Bytes { return unit.Bytes(c.cwnd) }
+// Rate returns line rate: the window alone limits the flow.
+func (c *NSCC) Rate() unit.Rate { return c.line }
 
-// MaySend reports whether a packet of the MTU may be sent.
-func (c *NSCC) MaySend() bool { return c.inFlight+c.k.mtu <= c.cwnd }
+// Window returns cwnd in payload bytes.
+func (c *NSCC) Window() unit.Bytes { return max(1, unit.Bytes(c.cwnd*c.k.mss/c.k.mtu)) }
 
-// Sent counts a packet as in flight.
-func (c *NSCC) Sent(size unit.Bytes) { c.inFlight += float64(size) }
+// nominal returns the nominal bytes of payload.
+func (c *NSCC) nominal(payload unit.Bytes) float64 { return float64(payload) * c.k.mtu / c.k.mss }
 
-// Acked handles an ACK (§3.6.13.9 and the order of the pseudocode).
-func (c *NSCC) Acked(now unit.Time, a NSCCAck) {
-	newly := float64(a.Newly)
-	c.inFlight -= newly
+// Handle reacts to ACKs, trimmed and lost packets. Responses to probes only lower the base RTT
+// (§3.6.13.7).
+func (c *NSCC) Handle(now unit.Time, s Signal) {
+	switch s.Kind {
+	case Sent:
+		c.begin(now)
+	case Ack:
+		c.inFlight = c.nominal(s.InFlight)
+		c.acked(now, &s)
+	case Trimmed:
+		c.inFlight = c.nominal(s.InFlight)
+		c.trimmed(now, &s)
+	case Lost, TimedOut:
+		c.inFlight = c.nominal(s.InFlight)
+		c.lost(s.Bytes)
+	case Probe:
+		c.lower(s.RTT)
+	default:
+	}
+}
+
+// begin starts the periods when the flow sends its first packet.
+func (c *NSCC) begin(now unit.Time) {
+	if !c.begun {
+		c.begun, c.adjusted, c.decreased, c.sampled = true, now, now, now
+	}
+}
+
+// acked handles an ACK (§3.6.13.9 and the order of the pseudocode).
+func (c *NSCC) acked(now unit.Time, s *Signal) {
+	newly := c.nominal(s.Bytes)
 	c.ignored += newly
 	c.received += newly
 	c.achieved += newly
-	penalised := c.penalise(a, newly)
-	if a.RTT == 0 {
+	penalised := c.penalise(s, newly)
+	if s.RTT == 0 {
 		return
 	}
-	delay := c.delay(now, a.RTT)
-	if c.quickAdapt(now, false, a.Marked, delay) {
+	delay := c.delay(now, s)
+	if c.quickAdapt(now, false, s.Marked, delay) {
 		return
 	}
-	c.quadrant(now, a.Marked, delay, newly, penalised)
+	c.quadrant(now, s.Marked, delay, newly, penalised)
 	if float64(now-c.adjusted) >= c.k.period || c.received > c.k.adjustSize {
 		c.fulfil(now)
 	}
 }
 
 // penalise applies the receiver's penalty, 64 of 128 of the acknowledged bytes for half a window
-// per RTT. It reports whether increases are off for this ACK. The window is first limited to the
-// bytes in flight with those of this ACK: without them, a penalty of 64 would not halve it.
-func (c *NSCC) penalise(a NSCCAck, newly float64) bool {
+// per RTT. It reports whether increases are off for this ACK. The first of a series of penalties
+// limits the window to the bytes in flight with those of this ACK. The source can be read to do that
+// at every ACK; then a penalty of 64 would not halve the window in an RTT, but close it.
+func (c *NSCC) penalise(a *Signal, newly float64) bool {
 	switch {
 	case a.Penalty > 0:
 		if c.saved == 0 {
 			c.saved = c.cwnd
+			c.cwnd = min(c.cwnd, c.inFlight+newly)
 		}
-		c.cwnd = max(c.k.mtu, min(c.cwnd, c.inFlight+newly)-newly*float64(a.Penalty)/128)
+		c.cwnd = max(c.k.mtu, c.cwnd-float64(newly*float64(a.Penalty))/128)
 		return true
 	case a.Restore && c.saved > 0:
 		c.cwnd, c.saved = c.saved, 0
@@ -107,22 +141,35 @@ func (c *NSCC) penalise(a NSCCAck, newly float64) bool {
 	return false
 }
 
-// delay returns the queueing delay of a sample in ps, and updates base RTT and average. The
-// weight of a sample in the average is the time since the one before over the base RTT, at
-// most 1: the specification leaves it to the implementation (§3.6.13.6).
-func (c *NSCC) delay(now, rtt unit.Time) float64 {
-	if float64(rtt) < c.base {
-		c.base = float64(rtt)
-		c.k.most = c.p.MaxWindow * bdp(float64(c.line), rtt)
-		c.bound()
+// delay returns the queueing delay of an ACK's sample in ps, and updates base RTT and average.
+func (c *NSCC) delay(now unit.Time, s *Signal) float64 {
+	c.lower(s.RTT)
+	delay := float64(s.RTT) - c.base
+	seen := delay
+	if c.p.UnmarkedDelay > 0 && !s.Marked && delay > c.k.target {
+		seen = c.p.UnmarkedDelay * c.base
 	}
-	delay := float64(rtt) - c.base
-	c.observe(now, delay)
+	c.observe(now, seen)
 	return delay
 }
 
+// lower lowers the base RTT, and the largest window with it, if the sample is below it. The source
+// has the rate of the sender's link here; with a slower receiver, the largest window would then rise.
+func (c *NSCC) lower(rtt unit.Time) {
+	if rtt > 0 && float64(rtt) < c.base {
+		c.base = float64(rtt)
+		c.k.most = c.p.MaxWindow * bdp(c.slow, rtt)
+		c.bound()
+	}
+}
+
+// observe adds a delay to the average. The specification leaves its weight to the implementation
+// (§3.6.13.6): it is the time since the previous one over the base RTT, at most 1, unless set.
 func (c *NSCC) observe(now unit.Time, delay float64) {
-	weight := min(1, float64(now-c.sampled)/c.base)
+	weight := c.p.AverageWeight
+	if weight == 0 {
+		weight = min(1, float64(now-c.sampled)/c.base)
+	}
 	c.average = float64((1-weight)*c.average) + float64(weight*delay)
 	c.sampled = now
 }
@@ -135,7 +182,7 @@ func (c *NSCC) quadrant(now unit.Time, marked bool, delay, newly float64, penali
 	case over:
 		c.inc += float64(c.k.fair * newly)
 	case !c.fastIncrease(delay, newly):
-		c.inc += float64(c.k.alpha*newly) * (c.k.target - delay)
+		c.inc += float64(float64(c.k.alpha*newly) * (c.k.target - delay))
 	}
 }
 
@@ -205,16 +252,14 @@ func (c *NSCC) quickAdapt(now unit.Time, loss, marked bool, delay float64) (acte
 	return acted
 }
 
-// Trimmed handles a NACK for a trimmed packet of the given nominal size. rtt is its sample, 0 if
-// there is none. Under receiver credit, packets trimmed at the last hop are passed with lastHop.
-func (c *NSCC) Trimmed(now unit.Time, size unit.Bytes, rtt unit.Time, lastHop bool) {
-	c.inFlight -= float64(size)
-	if rtt > 0 && float64(rtt) < c.base {
-		c.delay(now, rtt)
-	}
+// trimmed handles a NACK for trimmed packets. Under receiver credit, those trimmed at the last hop
+// leave the window as it is: the credit governs that link.
+func (c *NSCC) trimmed(now unit.Time, s *Signal) {
+	size := c.nominal(s.Bytes)
+	c.lower(s.RTT)
 	c.observe(now, float64(c.p.BaseRTT))
-	c.ignored += float64(size)
-	if lastHop {
+	c.ignored += size
+	if s.LastHop && c.p.Credit {
 		return
 	}
 	c.trigger = true
@@ -223,15 +268,19 @@ func (c *NSCC) Trimmed(now unit.Time, size unit.Bytes, rtt unit.Time, lastHop bo
 	}
 }
 
-// Lost handles a packet that is inferred lost, by a timeout or by SACKs.
-func (c *NSCC) Lost(size unit.Bytes) {
-	c.inFlight -= float64(size)
-	c.ignored += float64(size)
+// lost handles packets that are inferred lost, by a timeout or by SACKs. An unknown payload, 0, is
+// that of one packet.
+func (c *NSCC) lost(payload unit.Bytes) {
+	size := c.k.mtu
+	if payload > 0 {
+		size = c.nominal(payload)
+	}
+	c.ignored += size
 	c.shrink(size)
 }
 
-func (c *NSCC) shrink(size unit.Bytes) {
-	c.cwnd -= float64(size)
+func (c *NSCC) shrink(size float64) {
+	c.cwnd -= size
 	c.bound()
 }
 

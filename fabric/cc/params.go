@@ -8,6 +8,7 @@ import (
 // Params holds the settings of every scheme.
 type Params struct {
 	Credit credit.Params // cbrc and cbrc-aimd; the scheme sets AIMD
+	RCCC   credit.Params // rccc; its BaseRTT is 0 for that of the host's paths
 	QCN    QCNParams
 	DCQCN  DCQCNParams
 	TIMELY TIMELYParams
@@ -19,15 +20,18 @@ type Params struct {
 	DCTCP      DCTCPParams
 	Swift      SwiftParams
 	HPCC       HPCCParams
+	PowerTCP   PowerTCPParams
 	IRN        IRNParams // irn, and NICs with selective repeat under other schemes
+	NSCC       NSCCParams
+	MRC        MRCParams // mrc, and NICs that spray under other schemes
 }
 
 // Default returns the published settings of every scheme.
 func Default() Params {
 	return Params{
-		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
+		Credit: credit.Default(), RCCC: DefaultRCCC(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
 		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
-		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(), HPCC: DefaultHPCC(), IRN: DefaultIRN(),
+		DCTCP: DefaultDCTCP(), Swift: DefaultSwift(), HPCC: DefaultHPCC(), PowerTCP: DefaultPowerTCP(), IRN: DefaultIRN(), NSCC: DefaultNSCC(), MRC: DefaultMRC(),
 	}
 }
 
@@ -50,6 +54,10 @@ func (p Params) Burst(scheme string) unit.Bytes {
 	}
 	return s.burst(&p)
 }
+
+// Windowed reports whether flows with receiver credit under the named scheme have the window of NSCC
+// too.
+func (p *Params) Windowed(scheme string) bool { return p.NSCC.Credit && scheme == "rccc" }
 
 // New returns the reaction point of a flow under the named scheme. initial is the
 // initial rate of the flow; 0 means line rate.

@@ -17,6 +17,7 @@ const (
 	MarkRED   Marking = "red"   // random early detection
 	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
 	MarkStep  Marking = "step"  // every frame above a queue length (DCTCP)
+	MarkBDP   Marking = "bdp"   // random early detection between shares of the BDP (UEC 1.0)
 	MarkQCN   Marking = "qcn"   // no marking; CNMs to the senders of sampled frames, IEEE 802.1Qau
 )
 
@@ -27,12 +28,16 @@ type Notification string
 const (
 	NotifyNone   Notification = "none"   // nothing
 	NotifyCredit Notification = "credit" // grants of credit: the scheme runs over UET
+	NotifyNSCC   Notification = "nscc"   // nothing: the ACKs carry the state of NSCC; the scheme runs over UET
 	NotifyCETH   Notification = "ceth"   // nothing: the ACKs carry the congestion notification
 	NotifyEcho   Notification = "echo"   // nothing: the ACKs echo whether packets were marked (RFC 8257 §3.2)
 	NotifyLoad   Notification = "load"   // nothing: data packets collect the load of the path, which the ACKs echo
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
+
+// UET reports whether flows run over UET instead of RoCEv2.
+func (n Notification) UET() bool { return n == NotifyCredit || n == NotifyNSCC }
 
 // Rewrite is a switch's treatment of ECN marks in a traffic class.
 type Rewrite string
@@ -65,7 +70,9 @@ type Scheme struct {
 	Notification Notification
 	Rewrite      Rewrite  // empty means RewriteNone
 	Recovery     Recovery // of its flows; empty means RecoveryGoBackN
+	Entropy      Entropy  // of the packets of its flows; empty means EntropyFlow
 	Lossy        bool     // switches drop instead of pausing: no class is lossless
+	Trim         bool     // switches trim packets instead of dropping them; requires Lossy
 	Timestamps   bool     // the reaction point needs RTT samples
 	Settings     string   // the scheme whose settings it shares, "" if it has its own
 	Baseline     string   // the scheme of flows with an end that does not support this one; "" if every NIC does
@@ -173,11 +180,35 @@ var Schemes = []Scheme{
 		validate: func(p *Params) error { return p.HPCC.Validate() },
 	},
 	{
+		Name: "powertcp", Title: "rate by the power of each hop, its arrival rate times its queue and bandwidth-delay product (PowerTCP, NSDI'22)", Marking: MarkNone, Notification: NotifyLoad,
+		Static:   "needs telemetry in data packets and ACKs from the start",
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewPowerTCP(p.PowerTCP, path, initial) },
+		validate: func(p *Params) error { return p.PowerTCP.Validate() },
+	},
+	{
 		Name: "irn", Title: "DCQCN without PFC: selective repeat, and packets in flight bounded by the bandwidth-delay product (IRN, SIGCOMM'18)",
 		Marking: MarkRED, Notification: NotifyDCQCN, Recovery: RecoverySelective, Lossy: true,
 		Static:   "uses another loss recovery than the other schemes, and no PFC",
 		react:    reactDCQCN,
 		validate: func(p *Params) error { return errors.Join(p.DCQCN.Validate(), p.IRN.Validate()) },
+	},
+	{
+		Name: "mrc", Title: "NSCC over RoCEv2 on several paths, with trimming in place of PFC (OCP MRC 1.0, as far as it is public)",
+		Marking: MarkBDP, Notification: NotifyNone, Recovery: RecoverySpraying, Entropy: EntropyMixed, Lossy: true, Trim: true, Timestamps: true,
+		Static:   "uses another loss recovery than the other schemes, and no PFC",
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewNSCC(p.NSCC, path, initial) },
+		validate: func(p *Params) error { return errors.Join(p.NSCC.Validate(), p.MRC.Validate()) },
+	},
+	{
+		Name: "nscc", Title: "window by delay, marks and trimmed packets (NSCC, Ultra Ethernet 1.0)", Marking: MarkBDP, Notification: NotifyNSCC,
+		Recovery: RecoverySpraying, Entropy: EntropyMixed, Lossy: true, Trim: true, Static: notRoCE,
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewNSCC(p.NSCC.alone(), path, initial) },
+		validate: func(p *Params) error { return errors.Join(p.NSCC.Validate(), p.MRC.Validate()) },
+	},
+	{
+		Name: "rccc", Title: "receiver credit (RCCC, Ultra Ethernet 1.0), with the window of NSCC if nscc.credit is set", Marking: MarkNone, Notification: NotifyCredit,
+		Recovery: RecoverySpraying, Entropy: EntropyMixed, Lossy: true, Trim: true, Static: notRoCE,
+		react: reactRCCC, complete: completeRCCC, validate: validateRCCC,
 	},
 	// A new scheme is added here: comparisons list the schemes in this order.
 }

@@ -67,7 +67,7 @@ func TestThresholdIsOneBandwidthDelayProduct(t *testing.T) {
 	}
 }
 
-// CBRC-43: the three laws of the target, with 20 quanta held and a backlog of
+// CBRC-43, RCCC-2: the three laws of the target, with 20 quanta held and a backlog of
 // 100.
 func TestTargetLaws(t *testing.T) {
 	for _, tt := range []struct {
