@@ -11,23 +11,26 @@ const (
 	remoteWrite access = 1 << iota
 	remoteRead
 	remoteAtomic
-	sends     // in the order of their PSNs
-	datagrams // in any order
+	sends      // in the order of their PSNs
+	datagrams  // in any order
+	immediates // WRITEs with immediate data
 )
 
 // needs is what a responder must permit for a request, by opcode; 0 for other packets, and
-// for requests with immediate data, which are not emulated.
+// for SENDs with immediate data, which are not emulated.
 var needs = [256]access{
-	frame.SendFirst:   sends,
-	frame.SendMiddle:  sends,
-	frame.SendLast:    sends,
-	frame.SendOnly:    sends,
-	frame.WriteFirst:  remoteWrite,
-	frame.WriteMiddle: remoteWrite,
-	frame.WriteLast:   remoteWrite,
-	frame.WriteOnly:   remoteWrite,
-	frame.ReadRequest: remoteRead,
-	frame.CompareSwap: remoteAtomic,
-	frame.FetchAdd:    remoteAtomic,
-	frame.UDSendOnly:  datagrams,
+	frame.SendFirst:    sends,
+	frame.SendMiddle:   sends,
+	frame.SendLast:     sends,
+	frame.SendOnly:     sends,
+	frame.WriteFirst:   remoteWrite,
+	frame.WriteMiddle:  remoteWrite,
+	frame.WriteLast:    remoteWrite,
+	frame.WriteOnly:    remoteWrite,
+	frame.WriteLastImm: immediates,
+	frame.WriteOnlyImm: immediates,
+	frame.ReadRequest:  remoteRead,
+	frame.CompareSwap:  remoteAtomic,
+	frame.FetchAdd:     remoteAtomic,
+	frame.UDSendOnly:   datagrams,
 }

@@ -7,13 +7,13 @@ import "math/bits"
 type bitmap struct {
 	words []uint64 // a power of two of them, or none
 	first int64    // start of the window; the set holds no packet below it
-	end   int64    // one after the highest packet of the set, at least first
+	end   int64    // one after the highest packet that was added, at least first
 }
 
 // word returns the word of a packet.
 func (b *bitmap) word(n int64) *uint64 { return &b.words[int(n>>6)&(len(b.words)-1)] }
 
-// empty reports whether the set is empty.
+// empty reports whether no packet was added from the start of the window on.
 func (b *bitmap) empty() bool { return b.end == b.first }
 
 // has reports whether the packet is in the set.
@@ -28,6 +28,13 @@ func (b *bitmap) add(n int64) {
 	}
 	*b.word(n) |= 1 << (uint(n) & 63)
 	b.end = max(b.end, n+1)
+}
+
+// remove removes the packet, if it is in the set.
+func (b *bitmap) remove(n int64) {
+	if b.has(n) {
+		*b.word(n) &^= 1 << (uint(n) & 63)
+	}
 }
 
 // grow makes room for the given number of words.
@@ -61,6 +68,16 @@ func (b *bitmap) missing(n int64) int64 {
 		}
 	}
 	return n
+}
+
+// member returns the first packet from n on that is in the set, or end if there is none.
+func (b *bitmap) member(n int64) int64 {
+	for n = max(n, b.first); n < b.end; n = n&^63 + 64 {
+		if w := *b.word(n) >> (uint(n) & 63); w != 0 {
+			return n + int64(bits.TrailingZeros64(w))
+		}
+	}
+	return b.end
 }
 
 // window returns 64 packets from n on, the first in the most significant bit.

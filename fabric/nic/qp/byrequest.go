@@ -158,7 +158,7 @@ func (b *byRequest) acknowledged(now unit.Time, upTo int64, out *fabric.Out) (pa
 }
 
 // selected ignores the SACK: responders of connections accept requests in order only.
-func (b *byRequest) selected(frame.SACK) unit.Bytes { return 0 }
+func (b *byRequest) selected(int64, uint64) unit.Bytes { return 0 }
 
 // lost moves the requests from the missing packet on into the retry state.
 func (b *byRequest) lost(now unit.Time, number int64, out *fabric.Out) {

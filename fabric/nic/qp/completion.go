@@ -35,6 +35,10 @@ func (r *Requester) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 
 // confirmed handles an ACK or NAK.
 func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	if !r.done && r.spray != nil {
+		r.answers(now, f, out)
+		return
+	}
 	if !r.done && r.live.mode == cc.NotifyCETH {
 		r.Indicated(now, f, out)
 	}
@@ -53,6 +57,11 @@ func (r *Requester) confirmed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		got := r.feedback(now, f, out)
 		if !r.done {
 			r.missing(now, nearest(r.recovery.oldest(), f.PSN()), got, out)
+		}
+	case frame.SyndromeNAKTrimmed, frame.SyndromeNAKTrimmedLastHop:
+		r.PacketSeqErr++ // late: the flow is done
+		if !r.done {
+			r.Discard(now, f, out)
 		}
 	case frame.SyndromeNAKInvalid, frame.SyndromeNAKAccess:
 		r.PacketSeqErr++
@@ -76,6 +85,9 @@ type feedback struct {
 // feedback returns the feedback in an ACK or NAK.
 func (r *Requester) feedback(now unit.Time, f *frame.Frame, out *fabric.Out) feedback {
 	got := feedback{rtt: r.RTTOf(now, f, out), marked: f.BECN(), sack: f.SACK()}
+	if !r.done && r.spread != nil {
+		r.spread.echoed(now, echoedPort(f), aboutPath(got.marked))
+	}
 	if f.Carrier() == frame.CarrierEcho {
 		notify.ReadLoads(f, &r.loads)
 		got.load = &r.loads
@@ -88,7 +100,7 @@ func (r *Requester) progress(now unit.Time, upTo int64, got feedback, out *fabri
 	left := r.queue.Len()
 	bytes := r.recovery.acknowledged(now, upTo, out)
 	if got.sack.Bitmap != 0 {
-		bytes += r.recovery.selected(got.sack)
+		bytes += r.recovery.selected(nearest(r.recovery.oldest(), got.sack.Base), got.sack.Bitmap)
 	}
 	if bytes > 0 {
 		r.AckedBytes += bytes

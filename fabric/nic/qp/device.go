@@ -12,6 +12,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// uetHeaders is the length of a request without its payload, in bytes.
+const uetHeaders = frame.UETHeaders + frame.FCSLen
+
 // EventCounters count the events of all queue pairs. Those with the mlx5 driver's names have
 // its meaning.
 type EventCounters struct {
@@ -28,7 +31,9 @@ type EventCounters struct {
 	OutOfSequence          uint64 // data packets received out of order
 	DuplicateRequest       uint64 // data packets received again
 	PacketSeqErr           uint64 // NAKs received
+	RxTrimmed              uint64 // data packets received whose payload a switch cut off
 	LocalAckTimeoutErr     uint64 // expiries of the retransmission timer
+	RetransmittedBytes     uint64 // payload sent again, that of responses included
 }
 
 // Device is what the queue pairs of a NIC share.
@@ -44,8 +49,10 @@ type Device struct {
 	Control control.Queue
 	CNPs    notify.Port
 	Sink    notify.Sink
-	Echoes  notify.Echoes
-	loads   cc.Loads // of the current ACK
+	Echoes  notify.Records[notify.Echo]
+	// Receipts are those of ACKs and NAKs to senders that spray.
+	Receipts notify.Records[frame.Receipt]
+	loads    cc.Loads // of the current ACK
 	// Arrival and Cause are the arrival and the trace of the current packet.
 	Arrival unit.Time
 	Cause   uint64
@@ -57,7 +64,11 @@ type Device struct {
 	backlog func(i int) unit.Bytes
 	offer   func(i int)
 	chosen  choices
-	back    frame.Packet // the current control packet, see PacketBack
+	// Messages are those of the host's program.
+	Messages Messages
+	tags     []*tags      // by the index of the receiver; nil if its messages have none
+	spreads  []*spread    // by the index of the sender; nil if it has none
+	back     frame.Packet // the current control packet, see PacketBack
 }
 
 // Owner is what a Sender sends for.
@@ -91,4 +102,11 @@ func (d *Device) Completed(now unit.Time, flow fabric.FlowID, message uint64, ou
 	if t := out.Stamp(message); fabric.Follows(t) {
 		out.Note(fabric.Note{Event: fabric.NewMessageDone(d.Arrival, fabric.MessageOf(d.Cause)), At: now, Flow: flow, Trace: t})
 	}
+}
+
+// buildUETControl writes a UET packet without payload into f.
+func buildUETControl(u *frame.UET, c *control.Packet, f *frame.Frame) {
+	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.DSCP, frame.NotECT, 0
+	u.Build(f)
+	f.Trace = c.Trace
 }

@@ -16,10 +16,13 @@ type Flow struct {
 	stream *stream // nil when the flow is done
 }
 
-// stream is the messages of a flow. packets is the number of their packets; 0 for an endless flow.
+// stream is the messages of a flow. bytes and packets are those of all messages so far known; 0 for
+// an endless flow.
 type stream struct {
 	work.Stream
+	bytes   unit.Bytes
 	packets int64
+	open    bool // a program posts the messages
 }
 
 // Init makes r the queue pair of a flow. index is its place in Timers and Arbiter.
@@ -28,24 +31,43 @@ func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 		posting
 		goBackN
 		stream
-	}{goBackN: goBackN{r: &r.Requester}, stream: stream{Stream: work.NewStream(flow.Size)}}
-	if flow.Size != work.Endless {
-		own.packets = work.Packets(flow.Size, d.Payload)
+	}{goBackN: goBackN{r: &r.Requester}, stream: stream{Stream: work.NewStream(flow.Size), open: flow.Size == work.Posted}}
+	if flow.Size > 0 {
+		own.bytes, own.packets = flow.Size, work.Packets(flow.Size, d.Payload)
 	}
 	own.posting = posting{consumer: r, recovery: &own.goBackN, queue: work.NewSendQueue(work.Cutter{Payload: d.Payload}, 0)}
 	r.posting, r.stream = &own.posting, &own.stream
 	if err := r.init(d, flow, index); err != nil {
 		return err
 	}
-	if flow.Selective {
+	if err := r.recoverBy(d, &flow); err != nil {
+		return err
+	}
+	r.spread = d.newSpread(&r.Flow, index)
+	d.Timers.Set(Start, index, flow.Start)
+	r.overUET = d.Notification.UET()
+	if d.Notification == cc.NotifyCredit {
+		r.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: r.Class, AIMD: flow.Excess})
+	}
+	return nil
+}
+
+// recoverBy sets the loss recovery if it is not go-back-N.
+func (r *Flow) recoverBy(d *Device, flow *fabric.Flow) error {
+	path := d.pathTo(flow.To)
+	switch flow.Recovery {
+	case fabric.GoBackN:
+	case fabric.Spraying:
+		if err := d.CC.MRC.Validate(); err != nil {
+			return err
+		}
+		r.spray = newSpraying(&r.Requester, path)
+		r.only, r.recovery = frame.WriteOnly, r.spray
+	case fabric.Selective:
 		if err := d.CC.IRN.Validate(); err != nil {
 			return err
 		}
-		r.only, r.recovery = frame.WriteOnly, newSelective(&r.Requester, d.pathTo(flow.To))
-	}
-	d.Timers.Set(Start, index, flow.Start)
-	if d.Notification == cc.NotifyCredit {
-		r.credit = d.Accounts.Add(uet.Sender{Index: index, Flow: flow.ID, To: flow.To, Class: r.Class, AIMD: flow.Excess})
+		r.only, r.recovery = frame.WriteOnly, newSelective(&r.Requester, path)
 	}
 	return nil
 }
@@ -64,19 +86,27 @@ func (r *Flow) drained(now unit.Time, out *fabric.Out) {
 	c, ok := r.stream.Next()
 	switch {
 	case ok:
-		w := r.queue.Post(c)
-		if t := out.Stamp(Trace(r.ID, int64(c.ID))); fabric.Follows(t) {
-			out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, w.End-w.First), At: now, Flow: r.ID, Priority: r.Class, Trace: t})
-		}
-	case r.queue.Len() == 0:
+		r.post(now, c, out)
+	case r.queue.Len() == 0 && !r.stream.open:
 		r.end()
 		out.Note(fabric.Note{Event: fabric.NewCompleted(r.Size, r.Start), At: now, Flow: r.ID, Priority: r.Class})
+	}
+}
+
+// post appends a message to those to send.
+func (r *Flow) post(now unit.Time, c work.Command, out *fabric.Out) {
+	w := r.queue.Post(c)
+	if t := out.Stamp(Trace(r.ID, int64(c.ID))); fabric.Follows(t) {
+		out.Note(fabric.Note{Event: fabric.NewPosted(c.Size, w.End-w.First), At: now, Flow: r.ID, Priority: r.Class, Trace: t})
 	}
 }
 
 // completed notes the completion of a message.
 func (r *Flow) completed(now unit.Time, w *work.Request, out *fabric.Out) {
 	r.Completed(now, r.ID, Trace(r.ID, int64(w.ID)), out)
+	if w.Tagged {
+		r.Messages.Sent(w.ID)
+	}
 }
 
 // Pending reports whether the flow has a packet that it may send once the pacer allows it.
@@ -84,8 +114,10 @@ func (r *Flow) Pending() bool {
 	return !r.done && r.maySend(r.recovery.next()) && r.credit.MaySend()
 }
 
-// unsent reports whether the flow has packets to send.
-func (r *Flow) unsent() bool { return r.started && !r.done && r.queue.Unsent() }
+// unsent reports whether the flow has packets to send, be it again.
+func (r *Flow) unsent() bool {
+	return r.started && !r.done && (r.queue.Unsent() || r.spray != nil && r.spray.hasLost())
+}
 
 // Offer takes part in the turns if the flow has something to send.
 func (r *Flow) Offer() {
@@ -130,17 +162,36 @@ func (r *Flow) Stop(now unit.Time, out *fabric.Out) {
 }
 
 // backlog returns what the flow still has to send, in bytes on the wire. Packets to
-// retransmit count again.
+// retransmit count again. A window of NSCC caps it at the window and one packet (uet-htsim, uec.cpp
+// 1868).
 func (r *Flow) backlog() unit.Bytes {
 	switch {
 	case !r.unsent():
 		return 0
-	case r.Size == work.Endless:
+	case r.CC.Windowed(r.scheme):
+		packets := (r.live.window+r.Payload-1)/r.Payload + 1
+		return min(r.left(), packets*(r.Payload+uetHeaders+r.Overhead))
+	}
+	return r.left()
+}
+
+// left is backlog without the cap.
+func (r *Flow) left() unit.Bytes {
+	if r.Size == work.Endless {
 		return uet.Plenty
 	}
-	packets := r.stream.packets - r.queue.Packet()
+	var payload unit.Bytes
+	var packets int64
+	if r.spray != nil {
+		payload = r.spray.owed
+		packets = int64((payload + r.Payload - 1) / r.Payload)
+	}
+	if r.queue.Unsent() {
+		payload += r.stream.bytes - unit.Bytes(r.queue.Address())
+		packets += r.stream.packets - r.queue.Packet()
+	}
 	if packets > int64(unit.Megabyte) {
 		return uet.Plenty
 	}
-	return r.Size - unit.Bytes(r.queue.Address()) + unit.Bytes(packets)*(uetHeaders+r.Overhead)
+	return payload + unit.Bytes(packets)*(uetHeaders+r.Overhead)
 }

@@ -3,6 +3,7 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -62,7 +63,7 @@ func (g *goBackN) acknowledged(now unit.Time, upTo int64, out *fabric.Out) unit.
 }
 
 // selected ignores the SACK: the packets after the oldest are sent again if that is lost.
-func (g *goBackN) selected(frame.SACK) unit.Bytes { return 0 }
+func (g *goBackN) selected(int64, uint64) unit.Bytes { return 0 }
 
 // lost ignores a NAK for any packet but the oldest in flight: the sender went back before.
 func (g *goBackN) lost(now unit.Time, number int64, out *fabric.Out) {
@@ -76,6 +77,7 @@ func (g *goBackN) answered(now unit.Time, f *frame.Frame, out *fabric.Out) { g.r
 
 func (g *goBackN) overdue(now unit.Time, out *fabric.Out) {
 	g.r.timedOut(now, out)
+	g.r.spread.missing(now, g.acked, entropy.Timeout)
 	g.goBack(now, out)
 }
 

@@ -6,16 +6,28 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// Index finds a queue pair by its flow.
+// Index finds a queue pair by its flow. It has a list per span of IDs, because the IDs of
+// connections begin far above those of flows.
 type Index struct {
 	base  fabric.FlowID
 	index []int32 // by flow minus base; -1 for none
+	far   *Index  // IDs that were more than maxGap from this list when added; nil for none
 }
+
+// maxGap is the largest number of unused IDs that one addition may create in a list: 256 KB.
+const maxGap = 1 << 16
 
 // Add adds a flow to the index.
 func (x *Index) Add(id fabric.FlowID, place int) {
 	if len(x.index) == 0 {
 		x.base = id
+	}
+	if id+maxGap < x.base || id > x.base+fabric.FlowID(len(x.index))+maxGap {
+		if x.far == nil {
+			x.far = &Index{}
+		}
+		x.far.Add(id, place)
+		return
 	}
 	if id < x.base {
 		x.index = slices.Concat(slices.Repeat([]int32{-1}, int(x.base-id)), x.index)
@@ -29,9 +41,10 @@ func (x *Index) Add(id fabric.FlowID, place int) {
 
 // Find returns the position of a flow's queue pair, false if there is none.
 func (x *Index) Find(flow fabric.FlowID) (int, bool) {
-	i := flow - x.base
-	if uint64(i) >= uint64(len(x.index)) || x.index[i] < 0 {
-		return 0, false
+	for ; x != nil; x = x.far {
+		if i := flow - x.base; uint64(i) < uint64(len(x.index)) && x.index[i] >= 0 {
+			return int(x.index[i]), true
+		}
 	}
-	return int(x.index[i]), true
+	return 0, false
 }

@@ -28,7 +28,7 @@ func (m *message) takeWrite(f *frame.Frame) (unit.Bytes, bool) {
 	if op.HasRETH() {
 		left = unit.Bytes(f.DMALength())
 	}
-	if op == frame.WriteLast || op == frame.WriteOnly {
+	if last := op.WithImm(); last == frame.WriteLastImm || last == frame.WriteOnlyImm {
 		if left <= 0 || payload != left+unit.Bytes(frame.PadCount(uint32(left))) {
 			return 0, false
 		}
@@ -59,6 +59,14 @@ func (m *message) takeSend(f *frame.Frame) (unit.Bytes, bool) {
 
 // beginsSend reports whether the opcode is that of the first packet of a SEND.
 func beginsSend(op frame.Opcode) bool { return op == frame.SendFirst || op == frame.SendOnly }
+
+// takeUnordered returns the payload bytes of a request of UET that is part of its message by its
+// own offset and length, or false.
+func takeUnordered(f *frame.Frame) (unit.Bytes, bool) {
+	length, offset, last := f.UETSpan()
+	end := uint64(offset) + uint64(f.Payload)
+	return unit.Bytes(f.Payload), f.Payload > 0 && end <= uint64(length) && last == (end == uint64(length))
+}
 
 // takeUET adds a request of UET, see takeWrite.
 func (m *message) takeUET(f *frame.Frame) (unit.Bytes, bool) {

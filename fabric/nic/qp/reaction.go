@@ -45,7 +45,8 @@ func (s *Sender) follow(now unit.Time, out *fabric.Out) {
 }
 
 // Notified handles a CNP. In PCN, CE in the ECN field of the CNP's IP header signals
-// congestion (PCN §5.2). In DCQCN every CNP signals congestion.
+// congestion (PCN §5.2). In DCQCN every CNP signals congestion. With CETH, the congestion
+// information of an enhanced CNP does; one without information is as in DCQCN.
 func (s *Sender) Notified(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if !s.started || s.done || s.live.moved && !s.accepts(f) {
 		s.RPCNPIgnored++

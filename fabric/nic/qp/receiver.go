@@ -31,6 +31,7 @@ type Receiver struct {
 type ReceiverCounters struct {
 	ReceivedPackets uint64 // in order or not
 	ReceivedBytes   unit.Bytes
+	TrimmedPackets  uint64     // received without payload; ReceivedPackets excludes them
 	DeliveredBytes  unit.Bytes // payload received in order; of datagrams, in any order
 }
 
@@ -154,7 +155,7 @@ func (r *Receiver) reported(now unit.Time, report notify.Report, note fabric.Not
 // answer returns an ACK, a NAK or the response to a probe in answer to f. T_r is taken here, so that waiting in the
 // control queue does not change it.
 func (r *Receiver) answer(now unit.Time, kind control.Kind, f *frame.Frame) control.Packet {
-	c := control.Packet{Kind: kind, From: r, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Stamped: f.Timestamped()}
+	c := control.Packet{Kind: kind, From: r, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Port: f.SrcPort(), Stamped: f.Timestamped()}
 	if r.load != nil && (kind == control.ACK || kind == control.NAK) {
 		c.Echo = r.Echoes.Copy(r.load)
 	}
@@ -184,15 +185,18 @@ func (r *Receiver) packetBack() *frame.Packet {
 	p := &r.back
 	p.DstMAC, p.Dst, p.SrcPort = frame.HostMAC(r.From), frame.HostIP(r.From), r.Source
 	p.BTH = frame.BTH{PKey: frame.DefaultPKey, DestQP: r.remote}
-	p.CETH, p.SACK = frame.CETH{}, frame.SACK{}
+	p.CETH, p.SACK, p.Receipted = frame.CETH{}, frame.SACK{}, false
 	return p
 }
 
 // BuildControl writes an ACK, a NAK, a CNP or the response to a probe into f. ACKs and
 // responses are Not-ECT.
-func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) {
+func (r *Receiver) BuildControl(now unit.Time, c *control.Packet, f *frame.Frame) {
 	p := r.packetBack()
 	p.DSCP, p.BTH.PSN = c.DSCP, c.PSN
+	if c.Port != 0 {
+		p.SrcPort = c.Port
+	}
 	p.Timestamped, p.Timestamps = c.Stamped, c.Stamps
 	switch c.Kind {
 	case control.CNP:
@@ -209,6 +213,9 @@ func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) 
 		if r.carried != nil {
 			r.carried.Fill(c.Report, p)
 		}
+		if c.Receipt != nil {
+			p.Receipted, p.Receipt = true, r.handOver(now, c)
+		}
 	}
 	p.Build(f)
 	if c.Echo != nil {
@@ -217,4 +224,13 @@ func (r *Receiver) BuildControl(_ unit.Time, c *control.Packet, f *frame.Frame) 
 		c.Echo = nil
 	}
 	f.Trace = c.Trace
+}
+
+// handOver returns the receipt of a packet that is sent now, and takes its record back.
+func (r *Receiver) handOver(now unit.Time, c *control.Packet) frame.Receipt {
+	receipt := *c.Receipt
+	receipt.Service = uint16(min((now-c.In)/frame.ServiceUnit, 1<<16-1))
+	r.Receipts.Put(c.Receipt)
+	c.Receipt = nil
+	return receipt
 }

@@ -22,9 +22,10 @@ type recovery interface {
 	// acknowledged handles a cumulative ACK: the packets below upTo have arrived. It returns
 	// the payload of those that were not acknowledged before, 0 if upTo was never sent.
 	acknowledged(now unit.Time, upTo int64, out *fabric.Out) unit.Bytes
-	// selected handles a SACK: single packets have arrived. It returns the payload of those that
-	// were not acknowledged before.
-	selected(sack frame.SACK) unit.Bytes
+	// selected handles a SACK: single packets have arrived, those of the 64 from base on whose bits are
+	// set, the most significant bit first. It returns the payload of those that were not
+	// acknowledged before.
+	selected(base int64, set uint64) unit.Bytes
 	// lost handles a NAK: the packet with the given number is missing at the peer. Those
 	// before it are acknowledged already.
 	lost(now unit.Time, number int64, out *fabric.Out)

@@ -2,6 +2,7 @@ package qp
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/nic/work"
@@ -21,9 +22,11 @@ type Requester struct {
 type posting struct {
 	consumer  consumer
 	recovery  recovery
+	spray     *spraying // the recovery, if it is that; else nil
 	queue     work.SendQueue
 	deadline  unit.Time // of the oldest packet in flight; Never if the timer is stopped
 	responses *Receiver // of requested data; nil if the consumer requests none
+	spread    *spread   // over paths; nil if all packets have one entropy
 	datagram  bool      // unreliable datagrams (UD), else reliably connected (RC)
 	// only is the opcode of every packet: of a datagram, or of a WRITE that is one packet and may
 	// be placed out of order. 0 means that verb and part determine the opcode.
@@ -56,7 +59,10 @@ func (r *Requester) maySend(p *packet) bool { return p != nil && (p.flight == 0 
 // send writes the next packet into f. It returns its length and payload.
 func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length, payload unit.Bytes) {
 	p := r.recovery.next()
-	if r.credit.Limited() {
+	if r.spread != nil {
+		r.live.packet.SrcPort = r.spread.port(p.number, r.recovery.oldest(), r.windowPackets())
+	}
+	if r.overUET {
 		r.buildUET(p, f)
 	} else {
 		r.build(now, p, f, out)
@@ -64,6 +70,9 @@ func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length
 	f.Trace = out.Stamp(Trace(r.ID, int64(p.request.ID)))
 	if p.part.Last || p.again {
 		f.Trace |= fabric.Closing // the answer may complete the message
+		if p.again && carries(p.request.Verb) {
+			r.RetransmittedBytes += uint64(p.part.Bytes)
+		}
 	}
 	if out.Wants(f.Trace) {
 		r.noteSent(now, p, f, out)
@@ -76,6 +85,14 @@ func (r *Requester) send(now unit.Time, f *frame.Frame, out *fabric.Out) (length
 		r.consumer.drained(now, out)
 	}
 	return length, payload
+}
+
+// windowPackets returns the window in full packets, at most MaxWindow.
+func (r *Requester) windowPackets() int {
+	if r.live.window == cc.NoWindow {
+		return MaxWindow
+	}
+	return int(min(r.live.window/r.Payload, MaxWindow))
 }
 
 // noteSent notes that f, the packet p, is being sent.
@@ -104,7 +121,11 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 			h.RETH.VA, h.RETH.Length = w.Address+uint64(part.Offset), uint32(part.Bytes)
 		}
 		h.BTH.Pad = frame.PadCount(uint32(part.Bytes))
+		h.Imm = w.Tag
 		h.BTH.AckReq = r.asksForACK(p)
+		if r.spray != nil {
+			h.BTH.AckReq, h.BTH.Resv7 = r.spray.asks(p), frame.SentBefore(p.again)
+		}
 		h.Payload = uint32(part.Bytes) + uint32(h.BTH.Pad)
 		h.Timestamps.Sent = r.Stamp(now)
 	} else {
@@ -118,10 +139,14 @@ func (r *Requester) build(now unit.Time, p *packet, f *frame.Frame, out *fabric.
 
 // opcode returns the opcode of a packet.
 func (r *Requester) opcode(p *packet) frame.Opcode {
-	if r.only != 0 {
-		return r.only
+	op := r.only
+	if op == 0 {
+		op = requestOpcode(p.request.Verb, p.part)
 	}
-	return requestOpcode(p.request.Verb, p.part)
+	if p.request.Tagged && p.part.Last {
+		op = op.WithImm()
+	}
+	return op
 }
 
 // stamps reports whether the packets of a verb carry timestamps.
@@ -148,5 +173,8 @@ func (r *Requester) Window() (acked, next int64) { return r.recovery.oldest(), r
 // end releases what the requester needs only until it is done.
 func (r *Requester) end() {
 	r.Sender.end()
+	if r.posting != nil {
+		r.spread.end()
+	}
 	r.posting = nil
 }

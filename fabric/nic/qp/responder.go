@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/uet"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -26,7 +27,8 @@ type Responder struct {
 	access    access
 	message   message    // the current one
 	early     *placement // of packets out of order; nil if packets are accepted in order only
-	granter   *uet.Peer  // grants credit to the sender's host under UET; else nil
+	overUET   bool       // else over RoCEv2
+	granter   *uet.Peer  // grants credit to the sender's host; nil without receiver credit
 	responses *responses // nil for the responder of a flow
 }
 
@@ -34,12 +36,23 @@ type Responder struct {
 // Timers.
 func (r *Responder) Init(d *Device, flow fabric.Flow, index int, remote uint32) {
 	r.Receiver.Init(d, flow, index, remote)
+	if r.overUET = d.Notification.UET(); !r.overUET {
+		r.access = remoteWrite
+	}
 	if d.Notification == cc.NotifyCredit {
 		r.granter = d.Grantor.Add(flow.From, index)
-		return
 	}
-	r.access = remoteWrite
-	if flow.Selective {
+	if flow.Size == work.Posted {
+		d.expectTags(index)
+		if !r.overUET {
+			r.access |= immediates
+		}
+	}
+	switch flow.Recovery {
+	case fabric.GoBackN:
+	case fabric.Spraying:
+		r.early = &placement{receipts: &receipts{every: d.CC.MRC.AckBytes}}
+	case fabric.Selective:
 		r.early = &placement{}
 	}
 }
@@ -55,7 +68,11 @@ func (r *Responder) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	switch r.access & needs[f.Opcode()] {
-	case remoteWrite, sends:
+	case remoteWrite, sends, immediates:
+		if f.TrimmedWrite() {
+			r.trimmed(now, f, out)
+			return
+		}
 		f = r.examine(now, f, out)
 		r.sequence(now, frame.PSNDiff(f.PSN(), r.expected), f, out)
 	case remoteRead, remoteAtomic:
@@ -149,7 +166,13 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		r.match(now, f, out)
 	}
 	r.deliver(now, f, r.expected, bytes, out)
+	if r.Size == work.Posted {
+		r.keepTag(r.next(), f)
+	}
 	packets := r.advance(1)
+	if r.Size == work.Posted {
+		r.received()
+	}
 	r.unacked++
 	ends := !r.message.within()
 	if ends {
@@ -157,6 +180,11 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 	urgent := ends
 	if r.early != nil {
+		if r.early.receipts != nil {
+			r.early.receipts.add(bytes)
+			r.conclude(now, f, fresh, out)
+			return
+		}
 		urgent = r.early.urgent()
 	}
 	if r.urgent || urgent || r.asksForACK(f) || int(r.unacked) >= r.AckEvery {
@@ -167,12 +195,25 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // take adds the expected packet to the current message, see message.takeWrite.
 func (r *Responder) take(f *frame.Frame) (unit.Bytes, bool) {
 	switch {
-	case r.granter != nil:
+	case r.overUET && r.early != nil:
+		return r.takeAlone(f)
+	case r.overUET:
 		return r.message.takeUET(f)
 	case f.Opcode() <= frame.SendOnly:
 		return r.message.takeSend(f)
 	}
 	return r.message.takeWrite(f)
+}
+
+// takeAlone returns the payload bytes of a packet that is placed whatever arrived before it, without
+// pad. It returns false if the packet is no WRITE of one packet, or does not lie in its message.
+func (r *Responder) takeAlone(f *frame.Frame) (unit.Bytes, bool) {
+	if r.overUET {
+		return takeUnordered(f)
+	}
+	var alone message
+	bytes, ok := alone.takeWrite(f)
+	return bytes, ok && !alone.within()
 }
 
 // match takes a buffer for the message that f begins, or counts the message as unexpected.
@@ -210,17 +251,27 @@ func (r *Responder) datagram(now unit.Time, f *frame.Frame, out *fabric.Out) {
 
 // ReceiveUET handles a request, or a credit request.
 func (r *Responder) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	if r.granter == nil || f.SrcIP() != frame.HostIP(r.From) {
+	if !r.overUET || f.SrcIP() != frame.HostIP(r.From) {
 		r.Discard(now, f, out)
 		return
 	}
 	if f.UETType() == frame.UETControl {
+		if r.granter == nil {
+			r.Discard(now, f, out)
+			return
+		}
 		r.granter.Request(now, f.ControlCredit(), f.Trace)
 		r.Control.Put(now, &control.Packet{Kind: control.Credit, From: r, Credit: r.granter.Latest(credit.ControlCounter)}, out)
 		return
 	}
+	if f.TrimmedRequest() {
+		r.trimmed(now, f, out)
+		return
+	}
 	r.observe(now, f, cc.Congestion{}, out)
 	ahead := int32(f.UETPSN() - r.expected)
-	r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
+	if r.granter != nil {
+		r.granter.Packet(now, f.CreditTarget(), ahead, f.Trace)
+	}
 	r.sequence(now, ahead, f, out)
 }

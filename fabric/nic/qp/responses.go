@@ -35,6 +35,7 @@ type job struct {
 	original uint64    // previous value of an atomic's word
 	msn      uint32
 	atomic   bool
+	again    bool // sent before
 }
 
 // newResponder returns the responder at this end of a connection.
@@ -59,7 +60,7 @@ func (t *responses) indicated(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // nothing at the target. An atomic is answered with its stored result.
 func (t *responses) repeat(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if f.Opcode() == frame.ReadRequest {
-		t.respond(now, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, in: f.Arrival, msn: t.responder.msn}, out)
+		t.respond(now, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, in: f.Arrival, msn: t.responder.msn, again: true}, out)
 		return
 	}
 	for i := range t.found.Len() {
@@ -193,6 +194,9 @@ func (t *responses) send(now unit.Time, f *frame.Frame, out *fabric.Out) (in uni
 	p.BTH.Pad, p.Payload = 0, j.payload(t.Payload)
 	if !j.atomic {
 		p.BTH.Pad = frame.PadCount(uint32(bytes))
+	}
+	if j.again {
+		t.engine.RetransmittedBytes += uint64(bytes)
 	}
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: j.msn}
 	p.Original = j.original

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -19,6 +20,7 @@ type Sender struct {
 	index         int32           // in Timers and Arbiter
 	Class         fabric.Priority // of its DSCP
 	started, done bool
+	overUET       bool // else over RoCEv2
 	scheme        string
 	pacer         pacer
 	offset        offset     // of the receiver's clock, under cc.RTTOffset
@@ -113,7 +115,8 @@ func (s *Sender) Started() bool { return s.started }
 // Done reports whether the flow has ended.
 func (s *Sender) Done() bool { return s.done }
 
-// InFlight returns the payload sent and not acknowledged.
+// InFlight returns the payload sent and not acknowledged. A sender that sprays may take it for slightly
+// less than 0.
 func (s *Sender) InFlight() unit.Bytes { return s.inFlight }
 
 // Fly counts payload as in flight; a negative count has arrived.
@@ -131,7 +134,7 @@ func (s *Sender) Ready() unit.Time { return s.pacer.next() }
 // Admits reports whether the window has room for payload. It always has room if nothing is in
 // flight.
 func (s *Sender) Admits(payload unit.Bytes) bool {
-	return s.live.window == cc.NoWindow || s.inFlight == 0 || s.inFlight+payload <= s.live.window
+	return s.live.window == cc.NoWindow || s.inFlight <= 0 || s.inFlight+payload <= s.live.window
 }
 
 // Telemetry adds the request for telemetry to a data packet.
@@ -193,12 +196,13 @@ type SenderStats struct {
 	Scheme             string
 	InFlightBytes      unit.Bytes // payload sent and not acknowledged
 	SenderCounters
+	Entropy entropy.Counts // zero unless each packet has an entropy of its own
 }
 
-// Stats returns a snapshot.
+// Stats returns a snapshot without the counters of the entropy.
 func (s *Sender) Stats() SenderStats {
 	return SenderStats{
 		Flow: s.ID, Started: s.started, Completed: s.done,
-		Rate: s.pacer.rate, Scheme: s.scheme, InFlightBytes: s.inFlight, SenderCounters: s.SenderCounters,
+		Rate: s.pacer.rate, Scheme: s.scheme, InFlightBytes: max(s.inFlight, 0), SenderCounters: s.SenderCounters,
 	}
 }

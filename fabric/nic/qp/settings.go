@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -39,6 +40,8 @@ type Settings struct {
 	ControlDSCP uint8
 	// DSCP maps code points to traffic classes, as PAUSE frames name them.
 	DSCP [64]fabric.Priority
+	// TrimmedLastHop holds the code points, one bit each, of packets trimmed at the last hop.
+	TrimmedLastHop uint64
 
 	// RTT selects how timestamps are used to measure the round-trip time. Unless it is
 	// cc.RTTNone, data packets sent here carry timestamps, or senders send probes.
@@ -60,6 +63,10 @@ type Settings struct {
 	Notification cc.Notification
 	Scheme       string // of flows that start at this host
 	CC           cc.Params
+	// Entropy is the way in which flows that start here choose the entropy of each packet, out
+	// of Entropies; "" is cc.EntropyFlow.
+	Entropy   cc.Entropy
+	Entropies int
 	// Burst is the payload that a flow sends back to back before pacing applies; 0
 	// paces each packet.
 	Burst unit.Bytes
@@ -67,6 +74,9 @@ type Settings struct {
 
 // ClassOf returns the traffic class of a frame.
 func (s *Settings) ClassOf(f *frame.Frame) fabric.Priority { return s.DSCP[f.DSCP()&63] }
+
+// AtLastHop reports whether a packet that arrived trimmed was trimmed at the last hop.
+func (s *Settings) AtLastHop(f *frame.Frame) bool { return s.TrimmedLastHop>>(f.DSCP()&63)&1 != 0 }
 
 // ControlClass returns the traffic class of control packets.
 func (s *Settings) ControlClass() fabric.Priority { return s.DSCP[s.ControlDSCP] }
@@ -93,6 +103,9 @@ func (s *Settings) pathTo(host int) cc.Path {
 	return s.Path(host)
 }
 
+// Spreads reports whether flows that start here choose an entropy for each packet.
+func (s *Settings) Spreads() bool { return s.Entropy != "" && s.Entropy != cc.EntropyFlow }
+
 // Validate returns all faults of the settings, or nil. The parameters of a scheme are checked
 // where it is used.
 func (s *Settings) Validate() error {
@@ -109,6 +122,7 @@ func (s *Settings) Validate() error {
 		want(slices.Contains(rtts, s.RTT), "RTT measurement %q, want one of %q", s.RTT, rtts),
 		want(0 <= s.Clock && s.Clock <= maxClock, "clock offset %v, want 0 to %v", s.Clock, maxClock),
 		s.validateNotification(),
+		s.validateEntropy(),
 		want(0 <= s.Burst && s.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", s.Burst),
 	}
 	for i, class := range s.DSCP {
@@ -125,6 +139,16 @@ func want(ok bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
+func (s *Settings) validateEntropy() error {
+	switch {
+	case !s.Spreads():
+		return nil
+	case !slices.Contains(cc.Entropies, s.Entropy):
+		return fmt.Errorf("entropy %q, want one of %q", s.Entropy, cc.Entropies)
+	}
+	return entropy.Validate(s.Entropies)
+}
+
 func (s *Settings) validateNotification() error {
 	switch s.Notification {
 	case "", cc.NotifyNone, cc.NotifyEcho, cc.NotifyLoad:
@@ -136,9 +160,14 @@ func (s *Settings) validateNotification() error {
 	case cc.NotifyPCN:
 		return s.CC.PCN.Validate()
 	case cc.NotifyCredit:
-		return errors.Join(s.CC.Credit.Validate(),
-			want(s.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", s.Payload, frame.MaxUETPayload))
+		return errors.Join(s.CC.Credit.Validate(), s.validateUET())
+	case cc.NotifyNSCC:
+		return s.validateUET()
 	}
-	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q, %q, %q or %q",
-		s.Notification, cc.NotifyNone, cc.NotifyEcho, cc.NotifyLoad, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit)
+	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q, %q, %q, %q or %q",
+		s.Notification, cc.NotifyNone, cc.NotifyEcho, cc.NotifyLoad, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit, cc.NotifyNSCC)
+}
+
+func (s *Settings) validateUET() error {
+	return want(s.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", s.Payload, frame.MaxUETPayload)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/control"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -89,6 +88,15 @@ func (t *Table) addSender(s *Sender, flow *Flow, requester *Requester) {
 	t.Senders, t.flows, t.requesters = append(t.Senders, s), append(t.flows, flow), append(t.requesters, requester)
 }
 
+// SenderStats returns a snapshot of the sender with that index.
+func (t *Table) SenderStats(i int) SenderStats {
+	stats := t.Senders[i].Stats()
+	if i < len(t.spreads) && t.spreads[i] != nil {
+		stats.Entropy = t.spreads[i].chosen()
+	}
+	return stats
+}
+
 // grow makes room in the timers and the arbiter for more senders and receivers.
 func (t *Table) grow(senders, receivers int) {
 	t.Timers.Grow(len(t.Senders)+senders, len(t.Receivers)+receivers)
@@ -142,11 +150,11 @@ func (t *Table) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // packets as Receive does.
 func (t *Table) ReceiveUET(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, known := f.UETFlow()
-	toSender := f.UETType() != frame.UETRequest &&
+	toSender := !f.UETType().IsRequest() &&
 		(f.UETType() != frame.UETControl || f.UETControl() == frame.UETCredit)
 	i, ok := t.pairs(toSender).Find(fabric.FlowID(flow))
 	switch {
-	case !ok || !known || t.Notification != cc.NotifyCredit || f.DstIP() != frame.HostIP(t.Host):
+	case !ok || !known || !t.Notification.UET() || f.DstIP() != frame.HostIP(t.Host):
 		t.Discard(now, f, out)
 	case toSender:
 		t.requesters[i].ReceiveUET(now, f, out)

@@ -42,9 +42,14 @@ func (t *Table) grant(now unit.Time, g uet.Grant, out *fabric.Out) {
 // inNeed returns the trace of the next message to send on an account, 0 if none waits.
 func (t *Table) inNeed(a *uet.Account) uint64 {
 	for _, i := range a.Senders() {
-		if r := t.flows[i]; r.unsent() {
+		r := t.flows[i]
+		switch {
+		case !r.unsent():
+		case r.queue.Unsent():
 			_, w := r.queue.Next()
 			return Trace(r.ID, int64(w.ID))
+		default:
+			return Trace(r.ID, int64(r.queue.Front().ID))
 		}
 	}
 	return 0
