@@ -25,6 +25,9 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.LinkUp:
 		if n.cable.Down {
 			n.cable.Mend(now)
+			if n.retry != nil {
+				n.retry.Restore(now)
+			}
 			note(now, fabric.WentUp, out)
 		}
 	case fabric.Freeze, fabric.Thaw:
@@ -99,7 +102,13 @@ func (n *NIC) Fate(now unit.Time, _ fabric.Port, f *frame.Frame) fabric.Fate {
 // lost reports whether an arriving frame is lost on the link or dropped by a frozen
 // NIC. It counts and notes the drop.
 func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
+	if n.retry == nil && !n.frozen && n.cable.Clear() {
+		return false
+	}
 	fate := n.cable.Fate(now, f)
+	if n.retry != nil && !n.retried(now, f, fate, out) {
+		return true
+	}
 	reason := fate.Reason()
 	switch {
 	case fate != fabric.Whole:
@@ -112,6 +121,19 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 	}
 	out.Lost(fabric.Note{Event: fabric.NewDropped(f.Len(), reason), At: now, Flow: fabric.NoFlow, Trace: f.Trace}, f)
 	return true
+}
+
+// retried passes an arriving frame through link-layer retry and reports whether the NIC handles
+// it. A frozen NIC acknowledges nothing, so its link partner keeps the frame.
+func (n *NIC) retried(now unit.Time, f *frame.Frame, fate fabric.Fate, out *fabric.Out) bool {
+	if f.Sequence != 0 && (fate == fabric.Lost || fate == fabric.Damaged) {
+		n.cable.Count(fate)
+	}
+	if n.frozen && fate == fabric.Whole && (f.Sequence != 0 || f.Class() == frame.ClassRetry) {
+		f.Sequence = 0
+		return false
+	}
+	return n.retry.Receive(now, f, fate, out)
 }
 
 // extend adds flows and reports whether all of them are valid and new.

@@ -8,12 +8,15 @@
 //	rx       a frame waits for the host; a pause begins and ends
 //	notify   a receiver decides to make a CNP
 //	control  ACKs, NAKs and CNPs wait for the link
+//	program  a step of the host's program begins
 //	uet      credit is granted, counted and spent
 package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/program"
 	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/work"
@@ -27,6 +30,9 @@ type Config struct {
 	Seed  uint64
 	Delay unit.Time    // propagation delay of the link
 	Flaws fabric.Flaws // of the link, in the direction of the NIC
+	MTU   unit.Bytes   // largest frame of the link, for link-layer retry
+	// Retry has the complete settings of link-layer retry, nil without it.
+	Retry *llr.Settings
 	// ControlRate limits the receiver's control packets (ACK, NAK, CNP), in packets
 	// per second; 0 means no limit (CETH-9). ControlQueue is the capacity of their
 	// queue in packets.
@@ -39,6 +45,8 @@ type Config struct {
 	MirrorPorts bool
 
 	Flows []FlowConfig // flows that start or end here
+	// Program is the program of the host, nil for none. Its messages take Flows of the size Posted.
+	Program *program.Program
 
 	// Connections carry commands, and start or end here; Engine executes the commands.
 	// Posts and Appends are the commands that the application posts on its own schedule.
@@ -63,6 +71,9 @@ func (c *Config) controlQueue() control.Config {
 
 // Endless is the size of a flow that sends until the run ends.
 const Endless = work.Endless
+
+// Posted is the size of a flow whose messages the program posts.
+const Posted = work.Posted
 
 // FlowConfig is one flow. The sender's queue pair is frame.SenderQP(ID), the
 // receiver's frame.ReceiverQP(ID).

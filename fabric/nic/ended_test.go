@@ -95,7 +95,7 @@ func again(b *fabricBench, late []sentFrame) {
 // answers returns the number of ACKs of the receiver.
 func answers(b *fabricBench, scheme string) int {
 	acks := b.from(1, isACK)
-	if s, _ := cc.Find(scheme); s.Notification == cc.NotifyCredit {
+	if s, _ := cc.Find(scheme); s.Notification.UET() {
 		acks = b.from(1, func(f *frame.Frame) bool { return f.UETType() == frame.UETAck })
 	}
 	return len(acks)

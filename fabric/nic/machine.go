@@ -27,13 +27,16 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	switch {
 	case class == frame.ClassPFC:
 		n.receivePFC(now, f, out)
-	case !n.intake.Immediate() && routed && prio != n.controlClass:
-		// Frames of the control class end in the NIC.
+	case !n.intake.Immediate() && routed && prio != n.controlClass && !f.Trimmed():
+		// Frames of the control class, and trimmed ones, end in the NIC.
 		n.intake.Put(now, prio, f, out)
 	default:
 		n.handle(now, class, f, out)
 	}
 	n.qps.Engine.Advance(now, out)
+	if len(n.qps.Messages) > 0 {
+		n.report(now, out)
+	}
 }
 
 // handle processes a frame that has passed the receive buffer.
@@ -75,6 +78,12 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	if n.qps.Engine.Next() <= now {
 		n.qps.Engine.Tick(now, out)
 	}
+	if n.steps != nil {
+		n.report(now, out)
+		if n.steps.Next() <= now {
+			n.steps.Tick(now, out)
+		}
+	}
 	n.transmit(now, out)
 	n.qps.Engine.Advance(now, out)
 	if n.sampleAt <= now {
@@ -89,6 +98,9 @@ func (n *NIC) Next() (unit.Time, bool) {
 		return 0, false
 	}
 	at := min(n.qps.Next(), n.pauses.Next(), n.intake.Due(), n.sendDue(), n.sampleAt, n.qps.Engine.Next())
+	if n.steps != nil {
+		at = min(at, n.steps.Next())
+	}
 	if at == unit.Never {
 		return 0, false
 	}

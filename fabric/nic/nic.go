@@ -5,6 +5,8 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/llr"
+	"github.com/rackfab/rackfab/fabric/nic/program"
 	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -17,9 +19,11 @@ type NIC struct {
 	controlClass fabric.Priority
 
 	qps    qp.Table
+	steps  *program.Run // nil without a program
 	intake rx.Intake
 	pauses rx.Pauses
 	cable  fabric.Cable
+	retry  *llr.End // nil without link-layer retry
 	frozen bool
 	freeAt unit.Time // when the frame in transmission ends
 	now    unit.Time // of the latest call
@@ -45,6 +49,9 @@ func New(cfg Config) (*NIC, error) {
 		intake:       rx.NewIntake(cfg.Intake, rx.Port{Source: frame.HostMAC(cfg.Host), Rate: cfg.Rate}),
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
+	if cfg.Retry != nil {
+		n.retry = llr.New(cfg.Retry, llr.Link{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, MTU: cfg.MTU}, 0, frame.HostMAC(cfg.Host))
+	}
 	n.qps.Init(&n.cfg.Settings, &n.stats.EventCounters, n.cfg.controlQueue(), cfg.MirrorPorts)
 	n.qps.Engine = cfg.newEngine(0, &n.qps.Device)
 	err := n.qps.AddFlows(cfg.Flows)
@@ -53,6 +60,9 @@ func New(cfg Config) (*NIC, error) {
 	}
 	for i := 0; err == nil && i < len(cfg.Posts); i++ {
 		err = n.qps.Engine.Post(cfg.Posts[i])
+	}
+	if err == nil && cfg.Program != nil {
+		n.steps = program.New(cfg.Program, n.postStep)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)

@@ -6,9 +6,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// transmit starts the next transmission if the link is free. PFC frames precede control
-// packets, and control packets precede data; paused classes wait. A transmission is never
-// interrupted.
+// transmit starts the next transmission if the link is free. PFC frames precede what
+// link-layer retry sends, this precedes control packets, and control packets precede data; paused
+// classes wait. A transmission is never interrupted.
 func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	if now < n.freeAt || n.cable.Down {
 		return
@@ -17,6 +17,9 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		f := out.Send(0)
 		n.intake.BuildPFC(now, f, out)
 		f.Arrival = n.occupy(now, f.Len())
+		return
+	}
+	if n.retry != nil && n.retransmit(now, out) {
 		return
 	}
 	if n.qps.Control.Due(n.pauses.Set()) <= now {
@@ -34,6 +37,16 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	}
 }
 
+// retransmit starts what link-layer retry sends. It reports whether no other transmission may
+// start.
+func (n *NIC) retransmit(now unit.Time, out *fabric.Out) bool {
+	busy := n.retry.Transmit(now, out)
+	if busy > 0 {
+		n.freeAt = now + busy
+	}
+	return busy > 0 || n.retry.Blocked()
+}
+
 // depart starts the transmission of a control or data packet. in is the arrival of the packet
 // that it answers, Never if it answers none.
 func (n *NIC) depart(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
@@ -43,6 +56,9 @@ func (n *NIC) depart(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *
 	n.stats.Priorities[prio].TxBytes += uint64(length)
 	if fabric.Follows(f.Trace) {
 		out.Departed(now, 0, prio, in, f)
+	}
+	if n.retry != nil {
+		n.retry.Sent(now, f, length, out)
 	}
 }
 
@@ -65,6 +81,17 @@ func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never
 	}
-	due := min(n.intake.PFCDue(), n.qps.Control.Due(n.pauses.Set()), n.qps.Arbiter.Due())
-	return max(due, n.freeAt)
+	if n.retry != nil {
+		return max(n.retryDue(), n.freeAt)
+	}
+	return max(min(n.intake.PFCDue(), n.qps.Control.Due(n.pauses.Set()), n.qps.Arbiter.Due()), n.freeAt)
+}
+
+// retryDue returns when anything is due on a link with retry, which may block packets.
+func (n *NIC) retryDue() unit.Time {
+	due := min(n.intake.PFCDue(), n.retry.Due())
+	if n.retry.Blocked() {
+		return due
+	}
+	return min(due, n.qps.Control.Due(n.pauses.Set()), n.qps.Arbiter.Due())
 }

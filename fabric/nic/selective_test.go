@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -15,36 +16,18 @@ func TestSelectiveRepeatDeliversEverythingOnce(tb *testing.T) {
 	rapid.Check(tb, func(t *rapid.T) {
 		flows := []FlowConfig{flow(0, 100_000), flow(1, unit.Bytes(rapid.Int64Range(1, 200_000).Draw(t, "size")))}
 		for i := range flows {
-			flows[i].Selective = true
+			flows[i].Recovery = fabric.Selective
 		}
 		ackEvery, cap := rapid.IntRange(1, 40).Draw(t, "ack every"), unit.Bytes(rapid.Int64Range(1, 300_000).Draw(t, "cap"))
 		b := newBench(tb, 2, flows, func(c *Config) { c.AckEvery, c.CC.IRN.Cap = ackEvery, cap })
-		loss, delayed := rapid.IntRange(0, 30).Draw(t, "loss"), rapid.IntRange(0, 30).Draw(t, "delayed")
-		state := rapid.Uint64().Draw(t, "seed")
-		chance := func(percent int) bool {
-			state = state*6364136223846793005 + 1442695040888963407
-			return int(state>>33%100) < percent
-		}
-		b.tap = func(_ int, f *frame.Frame) bool {
-			if chance(delayed) {
-				f.Arrival += unit.Time(state>>40%50) * us
-			}
-			return !chance(loss)
-		}
-		b.run(3 * unit.Second)
-		for i, s := range b.nics[0].Stats().Senders {
-			r := b.nics[1].Stats().Receivers[i]
-			if size := flows[i].Size; !s.Completed || s.AckedBytes != size || r.DeliveredBytes != size || s.InFlightBytes != 0 {
-				t.Fatalf("flow %d of %v: %+v, %+v", i, size, s, r)
-			}
-		}
+		b.deliversOnce(t, flows, drawImpairment(t, 30, 50*us))
 	})
 }
 
 // A lost packet alone is sent again, and the timer does not expire.
 func TestOneLossCostsOneRetransmission(t *testing.T) {
 	one := flow(0, 100_000)
-	one.Selective = true
+	one.Recovery = fabric.Selective
 	b := newBench(t, 2, []FlowConfig{one}, func(c *Config) { c.CC.IRN.Cap = unit.Megabyte })
 	dropped := false
 	b.tap = func(from int, f *frame.Frame) bool {
@@ -68,7 +51,7 @@ func TestOneLossCostsOneRetransmission(t *testing.T) {
 // shows what is missing next.
 func TestLossesAtTheEndCostOneTimeout(t *testing.T) {
 	one := flow(0, 10_000)
-	one.Selective = true
+	one.Recovery = fabric.Selective
 	b := newBench(t, 2, []FlowConfig{one}, func(c *Config) { c.CC.IRN.Cap = unit.Megabyte })
 	lost := 0
 	b.tap = func(from int, f *frame.Frame) bool {
@@ -87,7 +70,7 @@ func TestLossesAtTheEndCostOneTimeout(t *testing.T) {
 // BDP-FC (IRN, SIGCOMM 2018) bounds the packets in flight.
 func TestCapBoundsThePacketsInFlight(t *testing.T) {
 	one := flow(0, Endless)
-	one.Selective = true
+	one.Recovery = fabric.Selective
 	b := newBench(t, 2, []FlowConfig{one}, func(c *Config) { c.CC.IRN.Cap = 20_000 })
 	b.tap = func(from int, _ *frame.Frame) bool { return from == 0 } // no ACK
 	b.run(100 * us)
@@ -99,7 +82,7 @@ func TestCapBoundsThePacketsInFlight(t *testing.T) {
 // Every packet carries the address at which it is placed, and its own length.
 func TestEachPacketIsAWriteOfItsOwn(t *testing.T) {
 	one := flow(0, 2500)
-	one.Selective = true
+	one.Recovery = fabric.Selective
 	b := newBench(t, 2, []FlowConfig{one})
 	b.run(unit.Millisecond)
 	for i, s := range b.from(0, func(*frame.Frame) bool { return true }) {

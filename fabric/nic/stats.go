@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -18,6 +20,7 @@ type Stats struct {
 	RxPackets, RxBytes uint64
 	// Losses are the losses of the link. RxPackets does not include them.
 	fabric.Losses
+	Retry *llr.Stats // nil without link-layer retry
 	qp.EventCounters
 
 	control.Stats
@@ -34,6 +37,7 @@ type Stats struct {
 
 	Translation rx.TranslationStats // of received data
 	Probing     bool                // senders may send RTT probes
+	Spreading   bool                // flows have an entropy per packet
 }
 
 // PriorityStats counts the packets and pauses of one traffic class. Its packets exclude
@@ -51,6 +55,10 @@ func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
 	snapshot.Losses, snapshot.Stats = n.cable.Losses(), n.qps.Control.Stats
+	if n.retry != nil {
+		now := n.retry.Stats()
+		snapshot.Retry = &now
+	}
 	snapshot.IntakePeak, snapshot.Translation = n.intake.Peak(), n.intake.Translations()
 	for class := range fabric.Priority(fabric.Priorities) {
 		p := &snapshot.Priorities[class]
@@ -59,13 +67,14 @@ func (n *NIC) Stats() Stats {
 	}
 	snapshot.Senders, snapshot.Receivers = make([]qp.SenderStats, len(n.qps.Senders)), make([]qp.ReceiverStats, len(n.qps.Receivers))
 	for i := range n.qps.Senders {
-		snapshot.Senders[i] = n.qps.Senders[i].Stats()
+		snapshot.Senders[i] = n.qps.SenderStats(i)
 	}
 	for i := range n.qps.Receivers {
 		snapshot.Receivers[i] = n.qps.Receivers[i].Stats()
 	}
 	snapshot.Engine = n.qps.Engine.Stats(n.now)
 	snapshot.Probing = n.cfg.Probe > 0
+	snapshot.Spreading = n.cfg.Spreads()
 	return snapshot
 }
 
@@ -100,6 +109,15 @@ func (s *Stats) probes(yield func(string, uint64) bool) bool {
 		yield("tx_probe_responses", s.TxProbeResponses) && yield("rx_probe_responses", s.RxProbeResponses)
 }
 
+// entropies yields the counters of entropies, over all senders. It returns false if yield did.
+func (s *Stats) entropies(yield func(string, uint64) bool) bool {
+	var sum entropy.Counts
+	for i := range s.Senders {
+		sum.Add(s.Senders[i].Entropy)
+	}
+	return yield("entropies_skipped", sum.Skipped) && yield("entropies_recycled", sum.Recycled) && yield("entropy_freezes", sum.Frozen)
+}
+
 // ClassCounters returns the current onsets of PAUSE, see Stats.ClassCounters.
 func (n *NIC) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	s := n.Stats()
@@ -125,9 +143,10 @@ func none(func(string, uint64) bool) {}
 
 // Counters returns the counters with the names and units of the mlx5 driver (pause
 // durations are in microseconds), always in the same order. Counters that the driver does
-// not have use names of rackfab: ACKs, NAKs sent, retransmitted packets, malformed frames,
+// not have use names of rackfab: ACKs, NAKs sent, retransmitted packets and their payload, trimmed packets, malformed frames,
 // the peak of the receive buffer, lookups of the address translation (if there is one), RTT
-// probes and their responses (if the NIC sends any),
+// probes and their responses (if the NIC sends any), entropies that flows skipped, reused and
+// froze (if each packet has one of its own),
 // and frames lost on the link, at a link that is down, at
 // a frozen NIC or in a full control queue.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
@@ -151,6 +170,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			{"rx_acks", s.RxACKs},
 			{"tx_naks", s.TxNAKs},
 			{"retransmitted_packets", s.retransmitted()},
+			{"retransmitted_bytes", s.RetransmittedBytes},
 			{"np_cnp_sent", s.NPCNPSent},
 			{"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
 			{"rp_cnp_handled", s.RPCNPHandled},
@@ -158,6 +178,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			{"out_of_sequence", s.OutOfSequence},
 			{"duplicate_request", s.DuplicateRequest},
 			{"packet_seq_err", s.PacketSeqErr},
+			{"rx_trimmed_packets", s.RxTrimmed},
 			{"local_ack_timeout_err", s.LocalAckTimeoutErr},
 		} {
 			if !yield(c.name, c.value) {
@@ -167,7 +188,10 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 		if t := &s.Translation; t.On && (!yield("atu_cache_hits", t.Hits) || !yield("atu_cache_misses", t.Misses)) {
 			return
 		}
-		if s.Probing && !s.probes(yield) {
+		if s.Probing && !s.probes(yield) || s.Spreading && !s.entropies(yield) {
+			return
+		}
+		if !s.Retry.Each("", yield) {
 			return
 		}
 		for class := range s.Priorities {

@@ -64,7 +64,7 @@ func validateFlow(f *FlowConfig, host int) error {
 		want(inside(f.From) && inside(f.To), "from host %d to host %d, want hosts 0 to %d", f.From, f.To, frame.MaxHosts-1),
 		want(f.From != f.To, "source and destination are both host %d", f.From),
 		want(f.From == host || f.To == host, "neither source nor destination is host %d", host),
-		want(f.Size > 0 || f.Size == Endless, "size %d, want at least 1 byte", f.Size),
+		want(f.Size > 0 || f.Size == Endless || f.Size == Posted, "size %d, want at least 1 byte", f.Size),
 		want(f.DSCP < 64, "DSCP %d, want 0 to 63", f.DSCP),
 		want(f.Start >= 0, "start %v, want 0 or more", f.Start),
 	)

@@ -41,11 +41,15 @@ type Packet struct {
 	Credit   uint32 // Credit, CreditRequest: cumulative, in quanta
 	Kind     Kind
 	DSCP     uint8
+	Port     uint16        // UDP source port of the packet that it answers; 0: that of the flow
 	SACK     frame.SACK    // ACK, NAK; none if its bitmap is 0
 	Stamped  bool          // ACK, NAK, Response: answers a packet with timestamps
 	Syndrome uint8         // NAK: syndrome; 0 means sequence error
 	Report   notify.Report // CNP; ACK and NAK, if these carry reports
 	Echo     *notify.Echo  // ACK, NAK: answers a packet that collected the load of its path
+	// Receipt reports on the packet that an ACK or NAK answers, if its sender sprays; else nil.
+	// The service time is added at the transmission.
+	Receipt *frame.Receipt
 }
 
 // Source is what sends a control packet.
@@ -57,9 +61,9 @@ type Source interface {
 }
 
 // Answer returns a packet of the kind with the fields that an answer to f copies: trace,
-// arrival and DSCP.
+// arrival, DSCP and UDP source port.
 func Answer(kind Kind, from Source, f *frame.Frame) Packet {
-	return Packet{Kind: kind, From: from, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP()}
+	return Packet{Kind: kind, From: from, Trace: f.Trace, In: f.Arrival, DSCP: f.DSCP(), Port: f.SrcPort()}
 }
 
 // Config describes a Queue.

@@ -37,13 +37,13 @@ func ReadLoads(f *frame.Frame, loads *cc.Loads) {
 	}
 }
 
-// Echoes holds Echo records that are not in use.
-type Echoes struct{ free []*Echo }
+// Records holds records of control packets, such as Echo, that are not in use.
+type Records[T any] struct{ free []*T }
 
-// Copy returns a record with the same hops.
-func (e *Echoes) Copy(of *Echo) *Echo {
+// Copy returns a record with the same content.
+func (e *Records[T]) Copy(of *T) *T {
 	if len(e.free) == 0 {
-		e.free = append(e.free, &Echo{})
+		e.free = append(e.free, new(T))
 	}
 	last := len(e.free) - 1
 	got := e.free[last]
@@ -53,4 +53,4 @@ func (e *Echoes) Copy(of *Echo) *Echo {
 }
 
 // Put returns a record for later use.
-func (e *Echoes) Put(used *Echo) { e.free = append(e.free, used) }
+func (e *Records[T]) Put(used *T) { e.free = append(e.free, used) }

@@ -19,7 +19,7 @@ func TestLoadIsEchoed(t *testing.T) {
 		f.PushLoad(frame.Load{At: 7 * us, Sent: 900, Depth: 1536, Rate: (hop + 1) * gbps}, 1518)
 	}
 	var e Echo
-	var echoes Echoes
+	var echoes Records[Echo]
 	e.Take(&f)
 	used := echoes.Copy(&e)
 	ack := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}}

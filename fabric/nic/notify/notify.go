@@ -17,7 +17,7 @@ func New(mode cc.Notification, p *cc.Params, port *Port) Point {
 		return newCETH(&p.CETH)
 	case cc.NotifyEcho:
 		return &echo{}
-	case cc.NotifyNone, cc.NotifyLoad, cc.NotifyCredit:
+	case cc.NotifyNone, cc.NotifyLoad, cc.NotifyCredit, cc.NotifyNSCC:
 	}
 	return none{}
 }

@@ -122,10 +122,33 @@ func (a *Account) Limited() bool { return a.all != nil }
 // MaySend reports whether the flows of the account may send.
 func (a *Account) MaySend() bool { return a.all == nil || a.Account.MaySend() }
 
+// Outlasts reports whether a flow that sends a packet of that length on the wire is certain of
+// credit for another: enough is left if each flow of the account sends such a packet, and it cannot become void.
+func (a *Account) Outlasts(length unit.Bytes) bool {
+	return a.all == nil || !a.Speculating() && a.Held() > length*unit.Bytes(a.sending())
+}
+
+// sending returns the number of flows of the account that have something to send.
+func (a *Account) sending() (count int) {
+	for _, i := range a.senders {
+		if a.all.backlog(i) > 0 {
+			count++
+		}
+	}
+	return count
+}
+
 // Begin requests credit at once if a flow that starts now has none.
 func (a *Account) Begin(now unit.Time) {
 	if !a.MaySend() {
 		a.all.schedule(a, now)
+	}
+}
+
+// Answered records that the receiver has answered, see credit.Account.
+func (a *Account) Answered() {
+	if a.Limited() {
+		a.Account.Answered()
 	}
 }
 

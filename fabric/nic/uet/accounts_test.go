@@ -118,7 +118,7 @@ func TestAccountIsUnderAIMDByItsFirstFlow(t *testing.T) {
 	}
 }
 
-// Under the shared law, a sender requests a share for each receiver with a backlog.
+// RCCC-2: Under the shared law, a sender requests a share for each receiver with a backlog.
 func TestSharedLawCountsReceivers(t *testing.T) {
 	left := waiting{10_240, 10_240}
 	c := NewAccounts(params(func(p *credit.Params) { p.Law = credit.LawShared }), line, left.of)
@@ -128,6 +128,32 @@ func TestSharedLawCountsReceivers(t *testing.T) {
 	left[1] = 0
 	if alone := a.wanted(); both != 20 || alone != 40 {
 		t.Errorf("requests %d quanta with two receivers, %d with one; want 20 and 40", both, alone)
+	}
+}
+
+// MRC-11: credit is certain to outlast a packet only if enough is left for one of each flow that has
+// something to send to the receiver, and only after the first answer, which voids the credit of the start.
+func TestCreditOutlastsAPacketOfEachFlow(t *testing.T) {
+	left := waiting{5000, 5000, 0, 5000}
+	c := NewAccounts(params(), line, left.of)
+	a := c.Add(Sender{Index: 0, To: 1})
+	c.Add(Sender{Index: 1, To: 1})
+	c.Add(Sender{Index: 2, To: 1})
+	c.Add(Sender{Index: 3, To: 2})
+	a.Grant(0, credit.ControlCounter, 8)
+	if !a.Outlasts(1023) || a.Outlasts(1024) {
+		t.Errorf("2048 bytes for two flows outlast 1023: %v, 1024: %v", a.Outlasts(1023), a.Outlasts(1024))
+	}
+	if left[1] = 0; !a.Outlasts(2047) || a.Outlasts(2048) {
+		t.Errorf("2048 bytes for one flow outlast 2047: %v, 2048: %v", a.Outlasts(2047), a.Outlasts(2048))
+	}
+	c = NewAccounts(params(func(p *credit.Params) { p.Start = credit.StartSpeculative }), line, left.of)
+	a = c.Add(Sender{Index: 0, To: 1})
+	if !c.Unlimited().Outlasts(1<<40) || a.Outlasts(1) {
+		t.Error("want certain credit without a limit only, not at the start")
+	}
+	if a.Grant(0, credit.ControlCounter, 8); !a.Outlasts(1000) {
+		t.Error("granted credit does not outlast a packet")
 	}
 }
 

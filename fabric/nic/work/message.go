@@ -17,6 +17,9 @@ const (
 // Endless is the size of a flow that sends until the run ends.
 const Endless unit.Bytes = -1
 
+// Posted is the size of a flow whose messages a program posts while it runs.
+const Posted unit.Bytes = -2
+
 // Stream is a flow as a sequence of WRITE messages. A flow of up to MaxMessage bytes is one
 // message.
 type Stream struct {
@@ -25,10 +28,14 @@ type Stream struct {
 	next    Command
 }
 
-// NewStream returns the messages of a flow of the given size, which is at least 1 or Endless.
+// NewStream returns the messages of a flow of the given size, which is at least 1, Endless or Posted.
+// Those that a program posts are not part of it.
 func NewStream(size unit.Bytes) Stream {
 	if size == Endless {
 		return Stream{left: math.MaxInt64, message: endlessMessage}
+	}
+	if size == Posted {
+		return Stream{}
 	}
 	return Stream{left: size, message: MaxMessage}
 }

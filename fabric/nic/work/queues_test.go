@@ -264,3 +264,17 @@ func (r *rig) drain() {
 		r.t.Fatalf("%d of %d commands done, due %v", r.ended, r.posted, r.q.Due())
 	}
 }
+
+// A series with posts takes the instant and the size of each command from them.
+func TestSeriesOfPosts(t *testing.T) {
+	s := Series{Command: Command{ID: 7}, At: 10, Count: 3, Posts: []Post{{0, 5}, {4, 6}, {4, 9}}}
+	var got []Command
+	for now := range unit.Time(20) {
+		for s.due() <= now {
+			got = append(got, s.take(now))
+		}
+	}
+	if want := []Command{{ID: 7, Size: 5, Posted: 10}, {ID: 8, Size: 6, Posted: 14}, {ID: 9, Size: 9, Posted: 14}}; !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}

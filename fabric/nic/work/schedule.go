@@ -8,18 +8,29 @@ import (
 
 // Series is a series of commands that the host posts: Count commands with ascending IDs from
 // that of Command on, the first at At, one each Every. If the command queue is full, the host
-// posts the command when there is room.
+// posts the command when there is room. If Posts has elements, there are Count of them, in the order of
+// their instants, and they determine the instant and the size of each command.
 type Series struct {
 	Command
 	At, Every unit.Time
 	Count     int
+	Posts     []Post
 	posted    int
+}
+
+// Post is one command of a series: its instant, counted from that of the series, and its size.
+type Post struct {
+	After unit.Time
+	Size  unit.Bytes
 }
 
 // due returns the instant of the next command, Never after the last.
 func (s *Series) due() unit.Time {
 	if s.posted == s.Count {
 		return unit.Never
+	}
+	if len(s.Posts) > 0 {
+		return s.At + s.Posts[s.posted].After
 	}
 	return s.At + unit.Time(s.posted)*s.Every
 }
@@ -29,6 +40,9 @@ func (s *Series) take(now unit.Time) Command {
 	c := s.Command
 	c.ID += uint32(s.posted)
 	c.Posted = now
+	if len(s.Posts) > 0 {
+		c.Size = s.Posts[s.posted].Size
+	}
 	s.posted++
 	return c
 }

@@ -74,6 +74,10 @@ type Command struct {
 	Posted  unit.Time  // time at which the host wrote it
 	Counter int32      // incremented when the command completes; below 0: no counter
 	After   Trigger
+	// Tag is delivered to the peer's host with the data, if Tagged: as immediate data, or over UET
+	// as header data.
+	Tag    uint32
+	Tagged bool
 }
 
 // Trigger delays a command until a counter reaches a threshold. A Threshold of
