@@ -26,75 +26,91 @@ const (
 // frame. The same bound holds for the bytes sent by ports that have been waiting
 // since the same instant. Deficit round robin would allow twice as much.
 type arbiter struct {
-	// next and prev form a ring of the ports with frames, in the order of their
-	// tags. The last entry is the head of the ring and not a port.
-	next, prev []int32
-	waiting    []bool       // by port: whether it is in the round
-	tag        []unit.Bytes // by port: earliest start of its next frame
-	now        unit.Bytes   // the start tag of the frame sent last: virtual time
-	end        unit.Bytes   // the largest tag
+	// places form a ring of the ports with frames, in the order of their tags. The last
+	// place is the head of the ring and not a port's.
+	places []place
+	now    unit.Bytes // the start tag of the frame sent last: virtual time
+	end    unit.Bytes // the largest tag
 }
 
+// place is the place of an ingress port in the round.
+type place struct {
+	next, prev int32      // both absent if the port is not in the round
+	tag        unit.Bytes // earliest start of the port's next frame
+}
+
+// absent is not the index of a place.
+const absent = -1
+
 func newArbiter(ports int) *arbiter {
-	a := &arbiter{
-		next: make([]int32, ports+1), prev: make([]int32, ports+1),
-		waiting: make([]bool, ports), tag: make([]unit.Bytes, ports),
+	a := &arbiter{places: make([]place, ports+1)}
+	for port := range ports {
+		a.places[port] = place{next: absent, prev: absent}
 	}
-	a.next[ports], a.prev[ports] = int32(ports), int32(ports)
+	a.places[ports] = place{next: int32(ports), prev: int32(ports)}
 	return a
 }
 
-// edge returns the entry of the ring that is its head and not a port.
-func (a *arbiter) edge() int32 { return int32(len(a.tag)) }
+// edge returns the index of the place that is the head of the ring.
+func (a *arbiter) edge() int32 { return int32(len(a.places) - 1) }
 
-// before reports whether port p sends before port q.
-func (a *arbiter) before(p, q int32) bool {
-	return a.tag[p] < a.tag[q] || a.tag[p] == a.tag[q] && p < q
-}
-
-// insert puts a port into the ring in front of entry at.
-func (a *arbiter) insert(port, at int32) {
-	a.next[port], a.prev[port] = at, a.prev[at]
-	a.next[a.prev[at]], a.prev[at] = port, port
+// insert puts a port into the ring between two neighbours.
+func (a *arbiter) insert(port, prev, next int32) {
+	p := &a.places[port]
+	p.prev, p.next = prev, next
+	a.places[prev].next, a.places[next].prev = port, port
 }
 
 // join adds a port to the round unless it is already in it. The port has no claim
 // to bytes sent during its absence, so the search starts at the front.
 func (a *arbiter) join(port int32) {
-	if a.waiting[port] {
+	p := &a.places[port]
+	if p.next != absent {
 		return
 	}
-	a.waiting[port] = true
-	a.tag[port] = max(a.tag[port], a.now)
-	at := a.next[a.edge()]
-	for at != a.edge() && a.before(at, port) {
-		at = a.next[at]
+	p.tag = max(p.tag, a.now)
+	prev := a.edge()
+	next := a.places[prev].next
+	for next != a.edge() {
+		q := &a.places[next]
+		if q.tag > p.tag || q.tag == p.tag && next > port {
+			break
+		}
+		prev, next = next, q.next
 	}
-	a.insert(port, at)
+	a.insert(port, prev, next)
 }
 
 // turn returns the port that sends next.
-func (a *arbiter) turn() int32 { return a.next[a.edge()] }
+func (a *arbiter) turn() int32 { return a.places[len(a.places)-1].next }
 
 // served charges the port whose turn it was. more says that the port has more
 // frames. Its new place is near the end of the ring, or at the end if all frames
 // have the same length. An empty queue discards the differences between ports.
 func (a *arbiter) served(length unit.Bytes, more bool) {
-	port := a.turn()
-	a.now = a.tag[port]
-	a.tag[port] += length
-	a.end = max(a.end, a.tag[port])
-	a.next[a.edge()], a.prev[a.next[port]] = a.next[port], a.edge()
+	edge := a.edge()
+	head := &a.places[edge]
+	port := head.next
+	p := &a.places[port]
+	a.now = p.tag
+	p.tag += length
+	a.end = max(a.end, p.tag)
+	head.next = p.next
+	a.places[p.next].prev = edge
 	if !more {
-		a.waiting[port] = false
-		if a.turn() == a.edge() {
+		p.next, p.prev = absent, absent
+		if head.next == edge {
 			a.now = a.end
 		}
 		return
 	}
-	at := a.prev[a.edge()]
-	for at != a.edge() && a.before(port, at) {
-		at = a.prev[at]
+	prev, next := head.prev, edge
+	for prev != edge {
+		q := &a.places[prev]
+		if q.tag < p.tag || q.tag == p.tag && prev < port {
+			break
+		}
+		prev, next = q.prev, prev
 	}
-	a.insert(port, a.next[at])
+	a.insert(port, prev, next)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -12,14 +13,18 @@ import (
 // Control applies a change at its instant.
 func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	if c.Routes != nil {
-		s.ecmp.setRoutes(c.Routes)
-		note(now, 0, 0, fabric.Event{Kind: fabric.Rerouted}, out)
+		s.detector.learn(now, c.Routes)
+		s.detect(now, out)
 	}
 	valid := true
 	switch c.Verb {
 	case fabric.AddFlows:
 		if s.converter != nil {
 			s.converter.addFlows(c.Flows)
+		}
+	case fabric.Post:
+		if valid = len(c.Works) == 0; valid && s.converter != nil {
+			s.converter.addConnections(c.Connections)
 		}
 	case fabric.LinkDown, fabric.LinkUp:
 		if valid = uint(c.Port) < uint(len(s.ports)); valid {
@@ -33,7 +38,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	case fabric.Reroute:
 	case fabric.Mark:
 		valid = s.setMarking(cc.Marking(c.Name), c.Classes)
-	case fabric.StopFlow, fabric.Freeze, fabric.Thaw, fabric.Post, fabric.Choose:
+	case fabric.StopFlow, fabric.Freeze, fabric.Thaw, fabric.Choose:
 		valid = false
 	}
 	if !valid {
@@ -50,11 +55,13 @@ func (s *Switch) setLink(now unit.Time, p *port, verb fabric.Verb, out *fabric.O
 	if cut {
 		p.cable.Down = true
 		note(now, p.id, 0, fabric.Event{Kind: fabric.WentDown}, out)
-		s.clearPFC(now, p, out)
-		s.flush(now, p, out)
+		s.detector.wait(now)
+		s.detect(now, out)
 	} else {
 		p.cable.Mend(now)
+		p.restore(now)
 		note(now, p.id, 0, fabric.Event{Kind: fabric.WentUp}, out)
+		p.setCut(false)
 		p.xoff.pending = p.xoff.set
 	}
 	s.agenda.Set(int(p.id), p.due())
@@ -79,7 +86,7 @@ func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 			if e.counted {
 				s.converter.Left(now, fieldsOf(e.frame))
 			}
-			s.drop(now, in, fabric.DropLinkDown, out)
+			s.drop(now, in, p.id, fabric.DropLinkDown, out)
 			q.pop()
 			p.depth.pop(in.length)
 			s.release(now, in.at, class, in.length, out)
@@ -103,7 +110,7 @@ func (s *Switch) Fate(now unit.Time, at fabric.Port, f *frame.Frame) fabric.Fate
 func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, out *fabric.Out) {
 	p.cable.Count(fate)
 	flow := fabric.NoFlow
-	if f.Class() != frame.ClassPFC {
+	if class := f.Class(); class != frame.ClassPFC && class != frame.ClassRetry {
 		flow = FlowOf(f)
 	}
 	out.Lost(fabric.Note{Event: fabric.NewDropped(f.Len(), fate.Reason()), At: now, Port: p.id, Flow: flow, Trace: f.Trace}, f)
@@ -117,9 +124,16 @@ func (s *Switch) tune(c *fabric.Change) bool {
 		return s.setIncrement(unit.Time(c.Value))
 	case fabric.KeyLoss, fabric.KeyCorrupt:
 		return uint(c.Port) < uint(len(s.ports)) && s.ports[c.Port].cable.Flaws.Set(c.Key, c.Share)
+	case fabric.KeyDetection:
+		s.detector.after = unit.Time(c.Value)
+		return true
+	case fabric.KeyFlowletGap, fabric.KeyAdaptiveLevels, fabric.KeyAdaptiveStep:
+		return s.balancer.Set(c.Key, c.Value)
 	default:
 	}
-	if c.Key < fabric.KeyXOFF || c.Key > fabric.KeyPmax {
+	routing := c.Key == fabric.KeyRouting && c.Value >= 0 && c.Value < int64(len(balance.Names))
+	bound := c.Key == fabric.KeyQueueLimit || c.Key == fabric.KeyQueueLimitLastHop
+	if (c.Key < fabric.KeyXOFF || c.Key > fabric.KeyPmax) && !routing && !bound {
 		return false
 	}
 	classSet(c.Classes).each(func(class fabric.Priority) {
@@ -129,6 +143,7 @@ func (s *Switch) tune(c *fabric.Change) bool {
 			s.converter.SetPMax(k.RED.Pmax)
 		}
 	})
+	s.rebound()
 	return true
 }
 
@@ -152,6 +167,12 @@ func (c *ClassConfig) tune(change *fabric.Change) {
 		c.RED.Kmax = unit.Bytes(change.Value)
 	case fabric.KeyPmax:
 		c.RED.Pmax = change.Share
+	case fabric.KeyRouting:
+		c.Routing = balance.Choice(change.Value)
+	case fabric.KeyQueueLimit:
+		c.Queue.Limit = unit.Bytes(change.Value)
+	case fabric.KeyQueueLimitLastHop:
+		c.Queue.LastHop = unit.Bytes(change.Value)
 	default:
 	}
 }

@@ -14,6 +14,7 @@ func TestInvalidChanges(t *testing.T) {
 		{Verb: fabric.Freeze},
 		{Verb: fabric.Thaw},
 		{Verb: fabric.StopFlow},
+		{Verb: fabric.Post, Works: []fabric.Work{{Count: 1}}},
 		{Verb: fabric.LinkDown, Port: 99},
 		{Verb: fabric.Tune, Key: fabric.KeyTimeout, Value: 1},
 	} {

@@ -8,6 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/llr"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -19,12 +21,17 @@ type Config struct {
 	Number uint32 // identifies the switch in telemetry, 24 bits
 	// Indicate, if set, makes the switch indicate congestion in passing ACKs.
 	Indicate *Indication
-	Seed     uint64 // for ECMP, RED and QCN; each uses its own random stream
+	Seed     uint64 // for ECMP, other choices of ports, RED, QCN and trimming; each uses its own random stream
 	Ports    []PortConfig
 	Buffer   unit.Bytes // the shared buffer of all ingress ports
 	// Routes lists, for the host with address frame.HostIP(i), the ports of equal
-	// cost that lead to it. The flow hash picks one of them.
+	// cost that lead to it. ClassConfig.Routing is the choice among them.
 	Routes [][]fabric.Port
+	// Detection is the time from a change of a link's state to its effect on routes, 0 or
+	// more. Until then the switch sends into a dead link.
+	Detection unit.Time
+	// Balance holds the parameters of the choices.
+	Balance balance.Params
 	// Classes configures each traffic class.
 	Classes [fabric.Priorities]ClassConfig
 	// DSCP maps the DSCP of the IP header to a traffic class.
@@ -48,9 +55,10 @@ type Config struct {
 // cc.RewriteRTTX.
 type RTTXConfig struct {
 	rttx.Params
-	// Flows are those whose packets may pass. The control plane learns their queue
-	// pairs when they are created.
-	Flows []fabric.Flow
+	// Flows and Connections are those whose packets may pass. The control plane learns
+	// their queue pairs when they are created.
+	Flows       []fabric.Flow
+	Connections []fabric.Connection
 }
 
 // PortConfig is the configuration of one port and its link.
@@ -63,6 +71,10 @@ type PortConfig struct {
 	Flaws    fabric.Flaws // of the direction towards the switch
 	// MTU is the largest frame, in bytes of frame.Len.
 	MTU unit.Bytes
+	// Retry has the complete settings of link-layer retry, nil without it.
+	Retry *llr.Settings
+	// LastHop says that the port leads to a host.
+	LastHop bool
 }
 
 // ClassConfig is the configuration of one traffic class at every port of a switch.
@@ -85,11 +97,17 @@ type ClassConfig struct {
 	// the port (IEEE 802.1Q). PAUSE is refreshed at half of this time until RESUME.
 	Quanta uint16
 
+	Queue QueueConfig // of a lossy class
+
 	Marking cc.Marking // empty is cc.MarkNone
 	RED     REDConfig
 	Step    StepConfig
 	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
+
+	// Routing is the choice among ports of equal cost for packets that carry data or request
+	// it. All others are routed by balance.ECMP.
+	Routing balance.Choice
 }
 
 // REDConfig holds the thresholds of the RED law, in bytes of the egress queue, and

@@ -43,20 +43,36 @@ func newConverter(cfg *Config) *converter {
 	}
 	c.Converter = rttx.New(c.cfg, nil, cfg.Buffer, rates)
 	c.addFlows(cfg.RTTX.Flows)
+	c.addConnections(cfg.RTTX.Connections)
 	return &c
 }
 
 // addFlows adds the queue pairs of flows.
 func (c *converter) addFlows(flows []fabric.Flow) {
-	for _, f := range flows {
-		c.Learn(rttx.Pair{
-			Forward: rttx.Fields{
-				Src: uint32(frame.HostIP(f.From)), Dst: uint32(frame.HostIP(f.To)),
-				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(f.ID)),
-			},
-			ReturnQP: frame.SenderQP(uint32(f.ID)),
-		})
+	for i := range flows {
+		f := &flows[i]
+		c.learn(f.ID, f.From, f.To, f.Source)
 	}
+}
+
+// addConnections adds the queue pairs of commands. The responses to READ requests, in the
+// other direction, are not acknowledged, so that they have no return packets.
+func (c *converter) addConnections(connections []fabric.Connection) {
+	for i := range connections {
+		k := &connections[i]
+		c.learn(k.ID, k.From, k.To, k.Source)
+	}
+}
+
+// learn adds the queue pair that sends the data or the requests of a flow or connection.
+func (c *converter) learn(id fabric.FlowID, from, to int, source uint16) {
+	c.Learn(rttx.Pair{
+		Forward: rttx.Fields{
+			Src: uint32(frame.HostIP(from)), Dst: uint32(frame.HostIP(to)),
+			SrcPort: source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(id)),
+		},
+		ReturnQP: frame.SenderQP(uint32(id)),
+	})
 }
 
 // rewritten returns the classes whose marks are converted into RTT.

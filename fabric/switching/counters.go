@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 )
 
@@ -26,8 +27,24 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			yield("malformed_frames", s.Malformed) && yield("lost_frames", cut) &&
 			yield("rttx_counted_packets", c.Forward) && yield("rttx_event_packets", c.Events) &&
 			yield("rttx_slight_packets", c.States[rttx.Slight]) && yield("rttx_severe_packets", c.States[rttx.Severe]) &&
-			yield("rttx_untracked_packets", c.Overflowed+c.Collided) && yield("rttx_rewritten_packets", c.Rewritten)
+			yield("rttx_untracked_packets", c.Overflowed+c.Collided) && yield("rttx_rewritten_packets", c.Rewritten) &&
+			s.retry().Each("SAI_PORT_STAT_", yield)
 	}
+}
+
+// retry returns the sum of link-layer retry over the ports, nil if no port has it.
+func (s *Stats) retry() (sum *llr.Stats) {
+	for i := range s.Ports {
+		one := s.Ports[i].Retry
+		if one == nil {
+			continue
+		}
+		if sum == nil {
+			sum = new(llr.Stats)
+		}
+		sum.Add(one)
+	}
+	return sum
 }
 
 // Counters returns the counters of a port, summed over its classes, always in the
@@ -49,12 +66,14 @@ func (p *PortStats) Counters() iter.Seq2[string, uint64] {
 			yield("SAI_PORT_STAT_IF_OUT_OCTETS", uint64(sum.SentBytes)) &&
 			yield("SAI_PORT_STAT_IF_IN_DISCARDS", sum.DroppedFrames) &&
 			yield("SAI_PORT_STAT_IF_IN_ERRORS", p.DamagedFrames) && yield("link_loss_frames", p.LostFrames) &&
-			yield("SAI_PORT_STAT_ECN_MARKED_PACKETS", sum.MarkedFrames)
+			yield("SAI_PORT_STAT_ECN_MARKED_PACKETS", sum.MarkedFrames) &&
+			p.Retry.Each("SAI_PORT_STAT_", yield)
 	}
 }
 
 // Counters returns the counters of a traffic class of a port, always in the same
-// order: those of its egress queue, of its ingress priority group, and of PFC.
+// order: those of its egress queue, of its ingress priority group, and of PFC. trimmed_bytes
+// is rackfab's own.
 func (c *ClassStats) Counters(class fabric.Priority) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, one := range []struct {
@@ -66,6 +85,8 @@ func (c *ClassStats) Counters(class fabric.Priority) iter.Seq2[string, uint64] {
 			{"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", uint64(c.QueueBytes)},
 			{"SAI_QUEUE_STAT_WATERMARK_BYTES", uint64(c.QueuePeakBytes)},
 			{"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", c.MarkedFrames},
+			{"SAI_QUEUE_STAT_TRIM_PACKETS", c.TrimmedFrames},
+			{"trimmed_bytes", uint64(c.TrimmedBytes)},
 			{"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS", c.ReceivedFrames},
 			{"SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES", uint64(c.ReceivedBytes)},
 			{"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES", uint64(c.OccupancyBytes)},

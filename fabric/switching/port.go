@@ -3,6 +3,7 @@ package switching
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -10,10 +11,17 @@ import (
 // both directions.
 type port struct {
 	PortConfig
-	id     fabric.Port
-	cable  fabric.Cable
-	freeAt unit.Time // end of the current transmission
-	queues [fabric.Priorities]queue
+	id    fabric.Port
+	cable fabric.Cable
+	cut   bool     // the switch has detected that the link is down
+	aside bool     // cut, or with retry: what few ports are, in one byte
+	retry *llr.End // nil without link-layer retry
+	// retryAt is when retry is due to transmit, Never without it. blocked has all classes while
+	// it blocks the port, and none otherwise.
+	retryAt unit.Time
+	blocked classSet
+	freeAt  unit.Time // end of the current transmission
+	queues  [fabric.Priorities]queue
 	// waiting is the set of classes with a non-empty queue.
 	waiting classSet
 	depth   depth // of all queues together
@@ -33,8 +41,13 @@ func newPort(id fabric.Port, cfg *Config) port {
 		id:         id,
 		cable:      fabric.Cable{Rate: cfg.Ports[id].Rate, Delay: cfg.Ports[id].Delay, Overhead: cfg.Ports[id].Overhead, Flaws: cfg.Ports[id].Flaws},
 		drr:        newDRR(&cfg.Weights, cfg.Ports[id].MTU),
+		retryAt:    unit.Never,
 		pauses:     newPauses(),
 		xoff:       newXOFF(),
+	}
+	if p.Retry != nil {
+		p.aside = true
+		p.retry = llr.New(p.Retry, llr.Link{Rate: p.Rate, Delay: p.Delay, Overhead: p.Overhead, MTU: p.MTU}, id, cfg.MAC)
 	}
 	for class := range p.queues {
 		p.queues[class] = newQueue(cfg.Arbitration, len(cfg.Ports))
@@ -44,18 +57,21 @@ func newPort(id fabric.Port, cfg *Config) port {
 	return p
 }
 
-// sendable returns the classes that have a frame and are not paused.
-func (p *port) sendable() classSet { return p.waiting &^ p.pauses.set }
+// sendable returns the classes that have a frame and are not paused, none while link-layer
+// retry blocks the port.
+func (p *port) sendable() classSet {
+	return p.waiting &^ (p.pauses.set | p.blocked)
+}
 
 // due returns the earliest instant at which the port has work, Never while its link
-// is down.
+// is known to be down.
 func (p *port) due() unit.Time {
-	if p.cable.Down {
-		return unit.Never
-	}
 	due := min(p.pauses.next, p.xoff.next)
 	if p.xoff.pending|p.sendable() != 0 {
 		due = min(due, p.freeAt)
+	}
+	if p.aside {
+		return p.dueAside(due)
 	}
 	return due
 }
@@ -96,9 +112,10 @@ func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
 }
 
 // transmit starts the next transmission of an idle port, if there is one. PFC frames
-// of the port come first, then the frame that the scheduler picks.
+// of the port come first, then what link-layer retry sends, then the frame that the scheduler
+// picks.
 func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
-	if p.cable.Down {
+	if p.aside && p.precedes(now, out) {
 		return
 	}
 	if p.xoff.pending != 0 {
@@ -111,11 +128,10 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	}
 	class := p.drr.pick(ready, &p.queues)
 	q := &p.queues[class]
-	e := q.front()
+	e := q.pop()
 	length, from, late, counted, arrived := e.length, e.from, e.late, e.counted, e.frame.Arrival
 	f := e.frame
 	out.Forward(p.id, f)
-	q.pop()
 	p.depth.pop(length)
 	if q.count == 0 {
 		p.waiting &^= 1 << class
@@ -143,6 +159,10 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	}
 	if s.cfg.Indicate != nil {
 		s.indicate(p, class, f)
+	}
+	if p.retry != nil {
+		p.retry.Sent(now, f, f.Len(), out)
+		p.settle()
 	}
 	s.release(now, from, class, length, out)
 }

@@ -81,14 +81,28 @@ func (q *queue) turn() int {
 // front returns the first frame without removing it. The queue must not be empty.
 func (q *queue) front() *entry { return q.lanes[q.turn()].Front() }
 
-// pop removes the first frame. Its entry remains readable until the next push.
-func (q *queue) pop() {
+// last returns the entry that was pushed last to the lane of an ingress port, nil if the lane is
+// empty.
+func (q *queue) last(from fabric.Port) *entry {
+	if q.arbiter == nil {
+		from = 0
+	}
+	if q.lanes == nil || q.lanes[from].Len() == 0 {
+		return nil
+	}
+	return q.lanes[from].Back()
+}
+
+// pop removes the first frame and returns its entry, which remains readable until the next
+// push.
+func (q *queue) pop() *entry {
 	lane := &q.lanes[q.turn()]
-	length := lane.Front().length
+	e := lane.Front()
 	lane.Drop(1)
 	q.count--
-	q.bytes -= length
+	q.bytes -= e.length
 	if q.arbiter != nil {
-		q.arbiter.served(length, lane.Len() > 0)
+		q.arbiter.served(e.length, lane.Len() > 0)
 	}
+	return e
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -32,6 +33,7 @@ func rackConfig(ports int) Config {
 		cfg.Ports = append(cfg.Ports, PortConfig{Rate: 40 * unit.GigabitPerSec, Delay: delay, MTU: 1500})
 		cfg.Routes = append(cfg.Routes, []fabric.Port{fabric.Port(i)})
 	}
+	cfg.Balance = balance.Default()
 	for i := range cfg.Classes {
 		cfg.Weights[i] = 1
 		cfg.Classes[i].AlphaShift = 3

@@ -46,27 +46,28 @@ func (e *ecmp) setRoutes(routes [][]fabric.Port) {
 	}
 }
 
-// route returns the egress port of a frame to the host, false if there is no route.
-// All frames of a flow to the host take the same port.
+// route returns the egress port of a frame to the host by its hash, false if there is no
+// route. All frames of a flow to the host take the same port.
 func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 	port, set := e.lookUp(host)
-	if len(set) > 0 {
-		port = pick(set, e.hash(f))
+	if ports := e.sets[set]; len(ports) > 0 {
+		port = pick(ports, e.hash(f))
 	}
 	return port, port >= 0
 }
 
-// lookUp returns the only egress port to the host, or the ports to pick from. The port is
-// negative and the set empty if there is no route.
-func (e *ecmp) lookUp(host int) (fabric.Port, []fabric.Port) {
+// lookUp returns the only egress port to the host, and set 0, which is empty; otherwise a
+// negative port, and the number of the set to pick from. Set 0 then says that there is no
+// route.
+func (e *ecmp) lookUp(host int) (port fabric.Port, set int) {
 	next := noRoute
 	if uint(host) < uint(len(e.next)) {
 		next = e.next[host]
 	}
 	if next >= 0 {
-		return fabric.Port(next), nil
+		return fabric.Port(next), 0
 	}
-	return -1, e.sets[^next]
+	return -1, int(^next)
 }
 
 // pick selects one of several ports by a hash.
@@ -79,8 +80,8 @@ func pick(ports []fabric.Port, hash uint64) fabric.Port {
 // there is no route.
 func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
 	port, set := e.lookUp(f.SrcIP().Host())
-	if len(set) > 0 {
-		port = pick(set, e.tuple(f.DstIP(), f.SrcIP(), f))
+	if ports := e.sets[set]; len(ports) > 0 {
+		port = pick(ports, e.tuple(f.DstIP(), f.SrcIP(), f))
 	}
 	return port, port >= 0
 }

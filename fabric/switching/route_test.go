@@ -71,7 +71,8 @@ func TestRoutesAgainstList(t *testing.T) {
 			if host < len(list) {
 				want = list[host]
 			}
-			port, set := e.lookUp(host)
+			port, number := e.lookUp(host)
+			set := e.sets[number]
 			if port >= 0 {
 				set = []fabric.Port{port}
 			}

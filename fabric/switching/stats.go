@@ -2,6 +2,7 @@ package switching
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -23,12 +24,14 @@ type Stats struct {
 type PortStats struct {
 	LinkDown bool
 	fabric.Losses
+	Retry   *llr.Stats // nil without link-layer retry
 	Classes [fabric.Priorities]ClassStats
 }
 
 // ClassStats is a snapshot of one traffic class at one port. At every instant,
-// summed over the ports, received + originated = sent + dropped + queued. Frame and
-// byte counts exclude PFC frames.
+// summed over the ports, received + originated = sent + dropped + queued. If frames are
+// trimmed, that is true of the sums over all classes, with TrimmedBytes beside the bytes
+// queued. Frame and byte counts exclude PFC frames.
 type ClassStats struct {
 	// As ingress.
 	ReceivedFrames uint64
@@ -56,7 +59,9 @@ type ClassStats struct {
 	// TelemetrySkipped counts frames that had no room for this switch's telemetry.
 	TelemetrySkipped uint64
 	MarkedFrames     uint64
-	CNMsSent         uint64 // by the congestion point of this queue
+	TrimmedFrames    uint64     // trimmed instead of joining this queue, or while in it
+	TrimmedBytes     unit.Bytes // cut off from these frames
+	CNMsSent         uint64     // by the congestion point of this queue
 	QueueFrames      uint64
 	QueueBytes       unit.Bytes
 	QueuePeakBytes   unit.Bytes
@@ -80,6 +85,10 @@ func (s *Switch) Stats() Stats {
 	for i := range s.ports {
 		p, c := &snapshot.Ports[i], &s.ports[i].cable
 		p.LinkDown, p.Losses = c.Down, c.Losses()
+		if retry := s.ports[i].retry; retry != nil {
+			now := retry.Stats()
+			p.Retry = &now
+		}
 		for class := range fabric.Priority(fabric.Priorities) {
 			snapshot.Ports[i].Classes[class] = s.classStats(fabric.Port(i), class)
 		}

@@ -6,13 +6,18 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/splitmix"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // Switch is a fabric.Machine. The path of a frame through it:
 //
-//	Arrive -> class (DSCP) -> route (ECMP) -> admission (shared buffer)
+//	Arrive -> class (DSCP) -> route (choice among equal ports)
+//	       -> admission (shared buffer, bound of the queue)
 //	       -> egress queue (port, class) -> transmitter -> Out
+//
+// A lossy class may trim frames that are not admitted: they join the queue of another class.
 //
 // A CNM has no DSCP. It has a class of its own and is routed by its destination MAC
 // address.
@@ -26,10 +31,15 @@ type Switch struct {
 	buffer    buffer
 	agenda    agenda.Agenda
 	marker    marker
+	bounded   classSet    // classes whose egress queues have a bound, or trim
+	coin      rand.PCG    // for the trim policy of htsim
 	jitter    rand.PCG    // for the sampling intervals of QCN
 	cnm       frame.Frame // scratch frame for CNMs
+	trimmed   frame.Frame // scratch frame for trimmed ones
 	converter *converter  // nil if no class is rewritten
 	ecmp      ecmp
+	balancer  balance.Balancer
+	detector  detector
 	sampler   sampler
 	malformed uint64
 }
@@ -41,6 +51,9 @@ const (
 	streamECMP = 1
 	streamRED  = 2
 	streamQCN  = 3
+	// streamBalance seeds the balancer.
+	streamBalance = 4
+	streamTrim    = 5
 )
 
 // New returns an idle switch. It fails if cfg.Validate does.
@@ -53,14 +66,19 @@ func New(cfg Config) (*Switch, error) {
 		ports:  make([]port, len(cfg.Ports)),
 		agenda: agenda.New(len(cfg.Ports)),
 		jitter: *rand.NewPCG(cfg.Seed, streamQCN),
+		coin:   *rand.NewPCG(cfg.Seed, streamTrim),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
+
+		balancer: balance.New(cfg.Balance, splitmix.Mix(cfg.Seed+streamBalance)),
 
 		sampler:   newSampler(cfg.Sampling),
 		converter: newConverter(&cfg),
+		detector:  detector{after: cfg.Detection, due: unit.Never},
 	}
 	s.cfg.Routes = nil // ecmp has them
 	// s.cfg owns the settings of the classes and changes with Control.
 	s.buffer = newBuffer(&s.cfg)
+	s.rebound()
 	s.marker = newMarker(&s.cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED))
 	for i := range s.ports {
 		s.ports[i] = newPort(fabric.Port(i), &cfg)
@@ -76,8 +94,7 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 		s.discard(now, at, f, out)
 		return
 	}
-	if fate := s.ports[at].cable.Fate(now, f); fate != fabric.Whole {
-		s.lose(now, &s.ports[at], f, fate, out)
+	if p := &s.ports[at]; (p.retry != nil || !p.cable.Clear()) && !s.received(now, p, f, out) {
 		return
 	}
 	class := f.Class()
@@ -96,6 +113,18 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 	}
 }
 
+// received reports whether the switch handles a frame from a link with retry, or with faults.
+func (s *Switch) received(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) bool {
+	fate := p.cable.Fate(now, f)
+	if p.retry != nil && !s.retried(now, p, f, fate, out) {
+		return false
+	}
+	if fate != fabric.Whole {
+		s.lose(now, p, f, fate, out)
+	}
+	return fate == fabric.Whole
+}
+
 // incoming is a frame to be forwarded.
 type incoming struct {
 	frame  *frame.Frame
@@ -106,7 +135,11 @@ type incoming struct {
 
 // forward counts a frame to the host and routes it.
 func (s *Switch) forward(now unit.Time, in incoming, host int, out *fabric.Out) {
-	to, ok := s.ecmp.route(host, in.frame)
+	to, set := s.ecmp.lookUp(host)
+	if set != 0 {
+		to = s.choose(now, in, set)
+	}
+	ok := to >= 0
 	if ok && in.length > s.ports[to].MTU {
 		s.discard(now, in.at, in.frame, out)
 		return
@@ -121,11 +154,17 @@ func (s *Switch) forward(now unit.Time, in incoming, host int, out *fabric.Out) 
 // there is no route.
 func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out *fabric.Out) {
 	reason := fabric.DropNoRoute
-	if ok {
+	if ok && s.bounded != 0 && s.bounded&(1<<in.class) != 0 {
+		if reason = s.admit(in, to); reason != 0 {
+			if reason = s.overflow(now, in, to, reason, out); reason == 0 {
+				return
+			}
+		}
+	} else if ok {
 		reason = s.buffer.admit(in.at, in.class, in.length)
 	}
 	if reason != 0 {
-		s.drop(now, in, reason, out)
+		s.drop(now, in, to, reason, out)
 	} else {
 		p := &s.ports[to]
 		e := p.enqueue(now, in, out)
@@ -143,13 +182,17 @@ func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out 
 	s.checkXOFF(now, &s.ports[in.at], in.class, out)
 }
 
-// drop drops a frame without buffer or route.
-func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out *fabric.Out) {
+// drop drops a frame without buffer, without room in the queue of egress port to, or without route.
+func (s *Switch) drop(now unit.Time, in incoming, to fabric.Port, reason fabric.DropReason, out *fabric.Out) {
+	event := fabric.NewDropped(in.length, reason)
+	if reason == fabric.DropQueue || reason == fabric.DropTrimmed {
+		event = fabric.NewDroppedFor(in.length, reason, to)
+	}
 	account := &s.ports[in.at].stats[in.class]
 	account.DroppedFrames++
 	account.DroppedBytes += in.length
 	out.Lost(fabric.Note{
-		Event: fabric.NewDropped(in.length, reason), At: now,
+		Event: event, At: now,
 		Port: in.at, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 	}, in.frame)
 }
@@ -161,10 +204,13 @@ func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 	out.Note(fabric.Note{Event: fabric.NewMalformed(f.Len()), At: now, Port: at, Flow: fabric.NoFlow, Trace: f.Trace})
 }
 
-// Tick handles everything due by now: pause expiries, PAUSE refreshes, and the next
+// Tick handles everything due by now: detected links, pause expiries, PAUSE refreshes, and the next
 // frame of each idle port. Ports due at the same instant run in the order of their
 // numbers. The sample comes last.
 func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
+	if s.detector.due <= now { // rarely; spares the call
+		s.detect(now, out)
+	}
 	for {
 		i, due := s.agenda.First()
 		if due > now {
@@ -183,10 +229,10 @@ func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// Next returns the earliest instant at which a port has work or a sample is due.
+// Next returns the earliest instant at which a port has work, or a sample or a detection is due.
 func (s *Switch) Next() (unit.Time, bool) {
 	_, due := s.agenda.First()
-	due = min(due, s.sampler.at)
+	due = min(due, s.sampler.at, s.detector.due)
 	return due, due != unit.Never
 }
 

@@ -25,14 +25,14 @@ type step struct {
 
 // drawSteps draws traffic that congests a few ports, with pauses by their peers,
 // and with oversized, unroutable and malformed frames.
-func drawSteps(t *rapid.T) []step {
+func drawSteps(t *rapid.T, classes ...fabric.Priority) []step {
 	steps := make([]step, rapid.IntRange(1, 250).Draw(t, "frames"))
 	var psn [256]uint32
 	for i := range steps {
 		s := &steps[i]
 		s.gap = unit.Time(rapid.Int64Range(0, 3).Draw(t, "gap")) * slot / 4
 		s.at = fabric.Port(rapid.IntRange(0, ports-1).Draw(t, "at"))
-		class := rapid.SampledFrom([]fabric.Priority{lossless, lossless, 4, lossy, control}).Draw(t, "class")
+		class := rapid.SampledFrom(append(classes, lossless, lossless, 4, lossy, control)).Draw(t, "class")
 		switch rapid.IntRange(0, 19).Draw(t, "what") {
 		case 0, 1:
 			s.f = *pause(class, uint16(rapid.SampledFrom([]int{0, 1, 100, 2000}).Draw(t, "quanta")))
@@ -44,7 +44,10 @@ func drawSteps(t *rapid.T) []step {
 			to := rapid.IntRange(0, 1).Draw(t, "to")
 			flow := uint32(class)<<4 | uint32(s.at)<<1 | uint32(to)
 			psn[flow]++
-			s.f = *from(int(s.at), packet(to, flow, class, frame.ECT0, psn[flow], rapid.Uint32Range(64, 1500).Draw(t, "length")))
+			length := rapid.Uint32Range(64, 1500).Draw(t, "length")
+			if s.f = *from(int(s.at), packet(to, flow, class, frame.ECT0, psn[flow], length)); class == lossy && length > headers {
+				s.f = *from(int(s.at), writeOf(to, flow, class, psn[flow], length))
+			}
 		}
 	}
 	return steps
@@ -77,6 +80,27 @@ func crowdedConfig(t *rapid.T) Config {
 	return cfg
 }
 
+// boundedConfig returns a crowded configuration with bounds of class lossy, and of the class of
+// its trimmed frames.
+func boundedConfig(t *rapid.T) Config {
+	cfg := crowdedConfig(t)
+	limit := func(label string) unit.Bytes {
+		return unit.Bytes(rapid.SampledFrom([]int{0, 1, 1500, 4000}).Draw(t, label))
+	}
+	cfg.Classes[lossy].Queue = QueueConfig{
+		Limit: limit("queue limit"), LastHop: limit("queue limit at the last hop"),
+		Trim: TrimConfig{
+			On: rapid.IntRange(0, 4).Draw(t, "trim") > 0, Size: unit.Bytes(rapid.IntRange(64, 300).Draw(t, "trim size")),
+			DSCP: trimmedAt, DSCPLastHop: lastHopAt,
+			Policy: rapid.SampledFrom([]TrimPolicy{TrimArriving, TrimHTSim, TrimHTSim}).Draw(t, "trim policy"),
+		},
+	}
+	cfg.Classes[trimClass].Queue.Limit = unit.Bytes(rapid.SampledFrom([]int{0, 100, 500}).Draw(t, "limit of trimmed frames"))
+	cfg.Ports[0].LastHop = true
+	cfg.Buffer = cfg.set() + unit.Bytes(rapid.IntRange(5_000, 60_000).Draw(t, "shared buffer"))
+	return cfg
+}
+
 // play feeds the steps and returns some time after the last.
 func (r *rig) play(steps []step) {
 	now := unit.Time(0)
@@ -88,17 +112,26 @@ func (r *rig) play(steps []step) {
 }
 
 // The twin of the accounts adds up all queued frames after every call. At every instant
-// the bytes received are the bytes sent, queued and dropped.
+// the bytes received are the bytes sent, queued, dropped and trimmed.
 func TestAccountsAgainstQueuedFrames(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) { checkAccounts(t, rt, crowdedConfig(rt), drawSteps(rt)) })
+}
+
+// TRIM-9: the same with queues that have limits, and trim.
+func TestAccountsOfBoundedQueues(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t, crowdedConfig(rt))
-		r.after = func() {
-			if diff := r.accountsDiffer(); diff != "" {
-				rt.Fatal(diff)
-			}
-		}
-		r.play(drawSteps(rt))
+		checkAccounts(t, rt, boundedConfig(rt), drawSteps(rt, lossy, lossy, lossy, lossy, lossy, lossy, lossy, lossy))
 	})
+}
+
+func checkAccounts(t *testing.T, rt *rapid.T, cfg Config, steps []step) {
+	r := newRig(t, cfg)
+	r.after = func() {
+		if diff := r.accountsDiffer(); diff != "" {
+			rt.Fatal(diff)
+		}
+	}
+	r.play(steps)
 }
 
 // accountsDiffer compares every account with the frames in the queues.
@@ -119,7 +152,7 @@ func (r *rig) accountsDiffer() string {
 		for class, c := range p.Classes {
 			got[i][class] = c.OccupancyBytes
 			received += c.ReceivedBytes + c.OriginatedBytes
-			left += c.SentBytes + c.DroppedBytes
+			left += c.SentBytes + c.DroppedBytes + c.TrimmedBytes
 			cfg := &r.cfg.Classes[class]
 			shared += max(c.OccupancyBytes-c.HeadroomBytes-cfg.Reserve, 0)
 			if c.HeadroomBytes < 0 || c.HeadroomBytes > cfg.Headroom || c.OccupancyBytes < c.HeadroomBytes {
@@ -127,6 +160,9 @@ func (r *rig) accountsDiffer() string {
 			}
 			if cfg.Lossless && c.HeadroomBytes > 0 && !c.PeerIsPaused {
 				return "headroom in use and the peer not paused"
+			}
+			if limit := cfg.Queue.limit(i == 0); limit > 0 && c.QueueBytes > limit {
+				return "a queue is above its limit"
 			}
 			if c.PeerIsPaused && c.OccupancyBytes == 0 {
 				return "an empty account holds its peer"
@@ -143,10 +179,11 @@ func (r *rig) accountsDiffer() string {
 }
 
 // Every frame received whole is sent, dropped or noted as malformed. The frames of a
-// flow leave in the order of arrival.
+// flow leave in the order of arrival, but for trimmed ones.
 func TestOrderAndConservation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t, crowdedConfig(rt))
+		draw := rapid.SampledFrom([]func(*rapid.T) Config{crowdedConfig, boundedConfig}).Draw(rt, "configuration")
+		r := newRig(t, draw(rt))
 		steps := drawSteps(rt)
 		r.play(steps)
 		r.run(unit.Second)
@@ -158,7 +195,7 @@ func TestOrderAndConservation(t *testing.T) {
 				rt.Fatalf("port %d: a frame at %v after one at %v", s.Port, s.Frame.Arrival, arrival[s.Port])
 			}
 			arrival[s.Port] = s.Frame.Arrival
-			if s.Frame.Class() != frame.ClassRoCE {
+			if s.Frame.Class() != frame.ClassRoCE || s.Frame.Trimmed() {
 				continue
 			}
 			if qp := s.Frame.DestQP(); s.Frame.PSN() <= last[qp] {
@@ -192,8 +229,8 @@ func TestOrderAndConservation(t *testing.T) {
 // The same calls produce the same Out, whether or not Quiet is set.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		cfg := crowdedConfig(rt)
-		steps := drawSteps(rt)
+		cfg := boundedConfig(rt)
+		steps := drawSteps(rt, lossy)
 		run := func(quiet bool) *rig {
 			r := newRig(t, cfg)
 			r.out.Quiet = quiet

@@ -9,6 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 )
 
 // Validate reports all errors of the configuration at once, nil if it is valid.
@@ -21,7 +22,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, c.Ports[i].validate(i))
 	}
 	for i := range c.Classes {
-		errs = append(errs, c.Classes[i].validate(i))
+		errs = append(errs, c.Classes[i].validate(i), c.validateQueue(i))
 		if c.Weights[i] < 0 {
 			errs = append(errs, fmt.Errorf("class %d: weight %d, want 0 or more", i, c.Weights[i]))
 		}
@@ -37,7 +38,10 @@ func (c *Config) Validate() error {
 	if c.CNMClass >= fabric.Priorities {
 		errs = append(errs, fmt.Errorf("CNM class %d, want 0 to %d", c.CNMClass, fabric.Priorities-1))
 	}
-	errs = append(errs, c.validateRoutes(), c.validateRTTX())
+	if c.Detection < 0 {
+		errs = append(errs, fmt.Errorf("detection %v, want 0 or more", c.Detection))
+	}
+	errs = append(errs, c.validateRoutes(), c.Balance.Validate(), c.validateRTTX())
 	if c.Buffer <= 0 || c.set() > c.Buffer {
 		errs = append(errs, fmt.Errorf("buffer of %v, want at least the reserves and headrooms of %d ports, %v", c.Buffer, len(c.Ports), c.set()))
 	}
@@ -83,6 +87,8 @@ func (c *ClassConfig) validate(i int) error {
 		return fmt.Errorf("class %d: lossless with pause quanta 0, want at least 1", i)
 	case !slices.Contains(rewrites, c.Rewrite):
 		return fmt.Errorf("class %d: unknown rewriting %q, want one of %q", i, c.Rewrite, rewrites)
+	case int(c.Routing) >= len(balance.Names):
+		return fmt.Errorf("class %d: unknown routing %v, want one of %q", i, c.Routing, balance.Names)
 	case !known:
 		return fmt.Errorf("class %d: unknown marking law %q, want %q, %q, %q, %q or %q",
 			i, c.Marking, cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkStep, cc.MarkQCN)
