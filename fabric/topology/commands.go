@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -19,13 +20,16 @@ type Command struct {
 	Size      unit.Bytes
 	At, Every unit.Time
 	Count     int
-	Class     fabric.Priority
-	Datagram  bool // over UD queue pairs, see fabric.Connection; only for sends
-	Address   uint64
-	Operand   uint64
-	Expected  uint64
-	Urgency   int
-	After     string // name of the commands that must complete first at the same NIC
+	// Posts has the instants, counted from At, and the sizes of the commands of each pair. Count is then
+	// their number, Size that of the largest, and Every is 0.
+	Posts    []work.Post
+	Class    fabric.Priority
+	Datagram bool // over UD queue pairs, see fabric.Connection; only for sends
+	Address  uint64
+	Operand  uint64
+	Expected uint64
+	Urgency  int
+	After    string // name of the commands that must complete first at the same NIC
 	// Change reports whether a change posts them.
 	Change bool
 }
@@ -41,6 +45,17 @@ func (c *Command) OfTarget() bool { return c.Verb == Append || c.Verb == Search 
 
 // Total returns the number of the commands, at all NICs.
 func (c *Command) Total() int { return len(c.From) * max(len(c.To), 1) * c.Count }
+
+// Bytes returns the size of all commands of one pair of NICs together.
+func (c *Command) Bytes() (sum unit.Bytes) {
+	if len(c.Posts) == 0 {
+		return unit.Bytes(c.Count) * c.Size
+	}
+	for _, p := range c.Posts {
+		sum += p.Size
+	}
+	return sum
+}
 
 // Connection is a pair of queue pairs between two NICs, for the commands of a class and a
 // transport.

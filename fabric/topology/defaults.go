@@ -1,15 +1,18 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -43,6 +46,8 @@ func DefaultNIC() NICSettings {
 		ControlRate:  0,
 		ControlQueue: 4096,
 		Recovery:     cc.RecoveryScheme,
+		Entropy:      cc.EntropyScheme,
+		Entropies:    64, // uet-htsim; UEC recommends 64 to 256
 		Engine:       DefaultEngine(),
 	}
 }
@@ -99,7 +104,9 @@ func DefaultSwitch() SwitchSettings {
 		Weights: [fabric.Priorities]int{1, 1, 1, 1, 1, 1, 0, 1}, // class 6: ACK and CNP
 		// One output queue, as the switch of the HPCC simulator has.
 		Arbitration: "fifo",
+		Balance:     balance.Default(),
 		RTTX:        defaultRTTX(),
+		Queues:      defaultQueues(),
 	}
 }
 
@@ -109,6 +116,7 @@ func DefaultLink() Link {
 	return Link{
 		Overhead: 0,                // preamble and gap not counted, as in ns-3
 		MTU:      1518 * unit.Byte, // the largest untagged frame of IEEE 802.3
+		Retry:    Retry{Settings: llr.DefaultSettings()},
 	}
 }
 
@@ -138,12 +146,23 @@ func DataFrame(payload unit.Bytes) unit.Bytes {
 	return f.Len()
 }
 
+// CheckFlows returns an error if the scenario has more flows than its scheme can number: UET's packet delivery
+// contexts have 16 bits.
+func (s *Scenario) CheckFlows() error {
+	scheme, err := cc.Find(s.Scheme)
+	if err != nil || !scheme.Notification.UET() || len(s.Flows) <= frame.MaxUETFlows {
+		return err
+	}
+	return fmt.Errorf("%d flows, with the pairs of hosts between which programs and collectives send: UET, under the scheme %s, has at most %d",
+		len(s.Flows), s.Scheme, frame.MaxUETFlows)
+}
+
 // DataHeaders returns the bytes of headers and FCS in each data packet under the
 // scenario's scheme, and the additional bytes in the first packet of a message. If all NICs
 // send RTT probes, data packets carry no timestamps.
 func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
 	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
-	if scheme.Notification == cc.NotifyCredit {
+	if scheme.Notification.UET() {
 		return frame.UETHeaders + frame.FCSLen, 0
 	}
 	stamped := scheme.Timestamps && slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RTTProbe == 0 })
@@ -159,9 +178,18 @@ func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
 	return each, length(frame.WriteFirst) - payload - each
 }
 
+// Telemetry returns the bytes of telemetry in a data packet under the scenario's scheme, if the
+// scheme is one by the load of the path, after some switches.
+func (s *Scenario) Telemetry(switches int) unit.Bytes {
+	if scheme, _ := cc.Find(s.Scheme); scheme.Notification != cc.NotifyLoad {
+		return 0
+	}
+	return frame.LoadLen(switches)
+}
+
 // repeatsSelectively reports whether all NICs use selective repeat.
 func (s *Scenario) repeatsSelectively() bool {
-	return !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RecoveryUnder(s.Scheme) != cc.RecoverySelective })
+	return !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RecoveryUnder(s.Scheme) == cc.RecoveryGoBackN })
 }
 
 // Response returns the length in bytes of the response to the largest data request of

@@ -5,12 +5,14 @@ package topology
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/collective"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/llr"
+	"github.com/rackfab/rackfab/fabric/nic/program"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
@@ -40,9 +42,15 @@ type Scenario struct {
 	// Workloads are drawn again whenever the scenario is read. Their flows are those
 	// of their bursts.
 	Workloads []Workload
-	Commands  []Command
-	Changes   []Change // in the order in which they were requested; their bursts come last
-	Live      bool     // the run is or was live: it ends when it is stopped
+	// Programs are those of the file. Steps has the steps of each NIC with a program, in the order of
+	// the NICs; their flows come last among those of the start.
+	Programs []Program
+	Steps    []HostSteps
+	// Collectives are those of the file. Their steps are among Steps.
+	Collectives []Collective
+	Commands    []Command
+	Changes     []Change // in the order in which they were requested; their bursts come last
+	Live        bool     // the run is or was live: it ends when it is stopped
 }
 
 // Vary is the key of a Setting and its values, one per run.
@@ -88,20 +96,38 @@ type NICSettings struct {
 	ControlQueue int             // packets
 	Credit       credit.Policy   // treatment of senders that cannot spend their credit
 	Recovery     cc.Recovery     // of flows of which both ends agree
+	Entropy      cc.Entropy      // of the packets of flows from the NIC
+	Entropies    int             // number of entropies, unless Entropy is cc.EntropyFlow
 	Engine       EngineSettings
 }
 
-// RecoveryUnder returns the loss recovery of the NIC's flows under a scheme. Over UET, it is
-// go-back-N.
+// RecoveryUnder returns the loss recovery of the NIC's flows under a scheme. Over UET, it is the
+// scheme's.
 func (n *NICSettings) RecoveryUnder(name string) cc.Recovery {
 	scheme, _ := cc.Find(name) // the scenario is valid
 	switch {
-	case scheme.Notification == cc.NotifyCredit:
-		return cc.RecoveryGoBackN
-	case n.Recovery != cc.RecoveryScheme:
+	case n.Recovery != cc.RecoveryScheme && !scheme.Notification.UET():
 		return n.Recovery
 	}
 	return cmp.Or(scheme.Recovery, cc.RecoveryGoBackN)
+}
+
+// EntropyUnder returns the way in which the NIC's flows choose entropies under a scheme.
+func (n *NICSettings) EntropyUnder(name string) cc.Entropy {
+	if n.Entropy != cc.EntropyScheme {
+		return n.Entropy
+	}
+	scheme, _ := cc.Find(name) // the scenario is valid
+	return cmp.Or(scheme.Entropy, cc.EntropyFlow)
+}
+
+// Recovers returns the loss recovery of a flow: that on which both ends agree, else go-back-N.
+func (s *Scenario) Recovers(f *Flow) cc.Recovery {
+	recovery := s.Nodes[f.From].NIC.RecoveryUnder(s.Scheme)
+	if recovery != s.Nodes[f.To].NIC.RecoveryUnder(s.Scheme) {
+		return cc.RecoveryGoBackN
+	}
+	return recovery
 }
 
 // UsesExcess reports whether the receiver grants less credit to senders that cannot
@@ -159,35 +185,29 @@ func DefaultShaping() ShapingSettings {
 type Link struct {
 	A, B         int
 	APort, BPort fabric.Port
-	Rate         unit.Rate
-	Delay        unit.Time // propagation; never 0
-	Overhead     unit.Bytes
-	MTU          unit.Bytes
+	// Parallel is the number of earlier links between the same two switches.
+	Parallel int
+	Rate     unit.Rate
+	Delay    unit.Time // propagation; never 0
+	Overhead unit.Bytes
+	MTU      unit.Bytes
 	// Loss and Corrupt are probabilities per frame of any kind: that the frame is
 	// lost, and that it arrives with a bad FCS.
 	Loss, Corrupt Ways
+	Retry         Retry
 }
 
-// Ways holds a value for each direction of a link: from A to B, and from B to A.
-type Ways [2]float64
-
-// String returns the common value of both directions, "1e-05", or the two values,
-// "1e-05 ->, 0 <-".
-func (w Ways) String() string {
-	if w[Forth] == w[Back] {
-		return fmt.Sprint(w[Forth])
-	}
-	return fmt.Sprintf("%v ->, %v <-", w[Forth], w[Back])
+// Retry is link-layer retry of a link, in both directions.
+type Retry struct {
+	On bool
+	llr.Settings
 }
-
-// Directions of a link, indices into Ways.
-const (
-	Forth = 0 // from A to B
-	Back  = 1 // from B to A
-)
 
 // Endless is the size of a flow that sends until the run ends.
 const Endless unit.Bytes = -1
+
+// Posted is the size of a flow whose messages a program posts.
+const Posted unit.Bytes = -2
 
 // Flow is one message from one NIC to another. From and To index Scenario.Nodes.
 type Flow struct {
@@ -213,6 +233,44 @@ type Burst struct {
 	// Workload reports whether it holds the flows of the workload of that name. These
 	// may begin at any time from At on.
 	Workload bool
+	// Programs reports whether it holds the flows of programs, one for each pair of hosts. Workload is
+	// then true.
+	Programs bool
+}
+
+// Program is what hosts do, as text: a step on each line, see package scenariofile.
+type Program struct {
+	Nodes []int // NICs that run it, each its own copy
+	Text  string
+}
+
+// HostSteps is the program of one NIC: its own program and its parts of collectives as one.
+type HostSteps struct {
+	Node   int
+	Labels []string // by step; empty for a step without one
+	Shares []Share  // of collectives, in their order
+	program.Program
+}
+
+// Collective is a collective operation of NICs.
+type Collective struct {
+	Name string
+	collective.Spec
+	Nodes []int // NIC of each rank
+	// At is the earliest instant at which it begins. Each rank waits for its own part of the collectives
+	// and for the steps of its program that After names.
+	At    unit.Time
+	After []string
+	Class fabric.Priority
+	Tag   uint32 // of its first message, from CollectiveTag on; the others have the next ones
+}
+
+// Share is the part of one host in a collective: its steps from First to End-1. The step End is done when
+// all of these are.
+type Share struct {
+	Collective int // index into Scenario.Collectives
+	Rank       int
+	First, End int
 }
 
 // Bursting reports whether the flow is part of a burst, of the file or of a change.
@@ -272,12 +330,13 @@ const (
 // Setting overrides one key of a scenario file. The key is one of
 //
 //	duration, bin, seed, scheme    of the scenario itself
-//	PART.KEY                       PART nic, switch, link, flow, burst, workload or command: all of them
+//	topology.KEY                   a number of the rack by template, "topology.k"
+//	PART.KEY                       PART nic, switch, link, flow, burst, workload, collective or command: all of them
 //	SCHEME.KEY                     a parameter of a scheme, "pcn.wmin"
 //	NAME.KEY                       a node, a range of nodes, a flow, a burst, a workload or commands: "s1.xoff", "h2..h15.payload"
 //	NAME.classN.KEY                of a switch, or switch: a setting of one traffic class, "s1.class3.alpha"
-//	A--B.KEY                       the link between two nodes, "s0--s1.delay"
-//	A->B.KEY                       one direction of a link, "s0->s1.loss"
+//	A--B.KEY                       the link between two nodes, "s0--s1.delay"; the second one between them is A--B#2
+//	A->B.KEY                       one direction of a link, "s0->s1.loss" or "s0->s1#2.loss"
 //
 // and the value is written as in a file.
 type Setting struct{ Key, Value string }

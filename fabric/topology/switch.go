@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -34,11 +35,17 @@ type SwitchSettings struct {
 	StepPer    unit.Rate   // port rate for which Step is given; 0 for every rate
 	Weights    [fabric.Priorities]int
 	QCN        QCNSettings
+	Queues     QueueSettings // of classes without PFC
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
 	// DSCP holds the code points that are mapped to another class than at the NICs,
 	// in their order.
 	DSCP []CodePoint
+	// Routing is the choice among ports of equal cost in classes without one of their own.
+	Routing balance.Choice
+	Balance balance.Params
+	// Detection is the time from a change of a link's state to its effect on routes.
+	Detection unit.Time
 	// Classes holds the settings of single traffic classes.
 	Classes [fabric.Priorities]ClassSettings
 }
@@ -72,6 +79,11 @@ type ClassSettings struct {
 	Kmin     *unit.Bytes
 	Kmax     *unit.Bytes
 	Pmax     *float64
+	Routing  *balance.Choice
+	PFC      *Toggle // of a class in Lossless
+	// Of a lossy class, or of a class in Lossless while it has no PFC.
+	Trim                          *Toggle
+	QueueLimit, QueueLimitLastHop *Extent
 }
 
 // has reports whether the class has a value of its own for the setting with that key.
@@ -83,6 +95,7 @@ func (c *ClassSettings) has(key fabric.Key) bool {
 		fabric.KeyKmin:       c.Kmin != nil,
 		fabric.KeyKmax:       c.Kmax != nil,
 		fabric.KeyPmax:       c.Pmax != nil,
+		fabric.KeyRouting:    c.Routing != nil,
 	}[key]
 }
 
@@ -101,6 +114,7 @@ type ClassProfile struct {
 	Headroom   unit.Bytes // lossless: for the bytes that arrive after PAUSE, per ingress port
 	Kmin, Kmax unit.Bytes // RED
 	Pmax       float64    // RED
+	Routing    balance.Choice
 }
 
 // Profile returns the treatment of a class at the switch. A lossy class without
@@ -109,7 +123,7 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	own := s.Classes[class]
 	p := ClassProfile{
 		Reserve: orOwn(0, own.Reserve), Kmin: orOwn(s.Kmin, own.Kmin), Kmax: orOwn(s.Kmax, own.Kmax), Pmax: orOwn(s.Pmax, own.Pmax),
-		Threshold: orOwn(0, own.Limit),
+		Threshold: orOwn(0, own.Limit), Routing: orOwn(s.Routing, own.Routing),
 	}
 	if s.IsLossless(class) {
 		p.Lossless, p.Reserve, p.Headroom = true, orOwn(s.Reserve, own.Reserve), orOwn(s.Headroom, own.Headroom)
@@ -125,12 +139,13 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 }
 
 // Affected returns the classes to which a setting of the switch applies, one bit each:
-// those without a value of their own, for keys of RED among all classes, else among the
-// lossless ones. Keys of links and of the converter affect no class.
+// those without a value of their own, for keys of RED and routing among all classes, else
+// among the lossless ones. Keys of links, of the converter and of the parameters of choices
+// affect no class.
 func (s *SwitchSettings) Affected(key fabric.Key) (classes uint8) {
 	for class := range fabric.Priority(fabric.Priorities) {
-		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
-		if key <= fabric.KeyPmax && (red || s.IsLossless(class)) && !s.Classes[class].has(key) {
+		every := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax || key == fabric.KeyRouting
+		if (every || key <= fabric.KeyPmax && s.IsLossless(class)) && !s.Classes[class].has(key) {
 			classes |= 1 << class
 		}
 	}

@@ -172,8 +172,18 @@ func TestCutIntoOneGroupAndIntoNodes(t *testing.T) {
 	}
 }
 
-// Frames of a flow are expected at both hosts and spread over the shortest paths.
+// Frames of a flow, or of the messages of a program, are expected at both hosts and spread over the shortest
+// paths.
 func TestExpectedTraffic(t *testing.T) {
+	for name, work := range map[string]string{
+		"flow":    "flows:\n  - {name: F, from: h0, to: h1, size: 100KB}\n",
+		"program": "programs:\n  h0: |\n    send 60KB to h1\n    send 40KB to h1\n",
+	} {
+		t.Run(name, func(t *testing.T) { checkExpected(t, work) })
+	}
+}
+
+func checkExpected(t *testing.T, work string) {
 	s := parse(t, `
 name: expected
 duration: 1ms
@@ -185,9 +195,7 @@ links:
   - {endpoints: [s0, "s1, s2"], rate: 40Gbps, delay: 1us}
   - {endpoints: ["s1, s2", s3], rate: 40Gbps, delay: 1us}
   - {endpoints: [s3, h1], rate: 40Gbps, delay: 1us}
-flows:
-  - {name: F, from: h0, to: h1, size: 100KB}
-`)
+`+work)
 	exp, packets := expect(s), 100e3/float64(s.Nodes[0].NIC.Payload)
 	for node, share := range []float64{1, 1, 1, 0.5, 0.5, 1} {
 		if got, want := exp.nodes[node]-1, 2*packets*share; math.Abs(got-want) > 1e-6 {

@@ -23,14 +23,19 @@ func expect(s *topology.Scenario) *traffic {
 		s: s, ends: s.PortMap(), nodes: make([]float64, len(s.Nodes)), links: make([]float64, len(s.Links)), from: make([]map[int]float64, len(s.Nodes)),
 	}
 	for i := range s.Flows {
-		f := &s.Flows[i]
-		t.add(f.From, f.To, t.packets(f.From, f.Size, f.Start))
+		if f := &s.Flows[i]; f.Size != topology.Posted {
+			t.add(f.From, f.To, t.packets(f.From, f.Size, f.Start))
+		}
+	}
+	for h, k := range s.Sends() {
+		step := h.At(k)
+		t.add(h.Node, int(step.Peer), t.packets(h.Node, unit.Bytes(step.Amount), 0))
 	}
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		for _, from := range c.From {
 			for _, to := range c.To {
-				t.add(from, to, float64(c.Count)*t.packets(from, c.Size, c.At))
+				t.add(from, to, float64(c.Count)*t.packets(from, c.Bytes()/unit.Bytes(max(c.Count, 1)), c.At))
 			}
 		}
 	}

@@ -13,16 +13,22 @@ import (
 // Paths are the paths between the hosts of a scenario.
 type Paths struct {
 	*Table
-	s   *topology.Scenario
-	ack unit.Bytes // length of an ACK with timestamps
+	s       *topology.Scenario
+	ack     unit.Bytes // length of an ACK with timestamps
+	headers unit.Bytes // nominal, see cc.Path
 }
+
+// nominal is what the nominal size of a packet (Ultra Ethernet 1.0, §3.6.12: UDP length and 40
+// bytes) adds to that of its frame: 40 bytes less the headers of Ethernet and IPv4 and the FCS.
+const nominal = 2
 
 // NewPaths returns the paths of a scenario whose ports are ends.
 func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
 	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
 	var f frame.Frame
 	p.Build(&f)
-	return &Paths{Table: New(s, ends), s: s, ack: f.Len()}
+	each, _ := s.DataHeaders()
+	return &Paths{Table: New(s, ends), s: s, ack: f.Len(), headers: each + nominal}
 }
 
 // Hop is one link of a path, from the port of a node to its peer.
@@ -70,6 +76,22 @@ func (p *Paths) FurthestRTT(node int) (longest unit.Time) {
 	return longest
 }
 
+// BDP returns the bandwidth-delay product of the rack in bytes: the longest RTT from the first host
+// to another, at the rate of the slowest link of a host (UEC 1.0: config_base_rtt and BDP).
+func (p *Paths) BDP() unit.Bytes {
+	if len(p.hosts) == 0 {
+		return 0
+	}
+	slowest := p.rate(p.hosts[0])
+	for _, host := range p.hosts {
+		slowest = min(slowest, p.rate(host))
+	}
+	return slowest.In(p.FurthestRTT(p.hosts[0]))
+}
+
+// rate returns the rate of a host's link.
+func (p *Paths) rate(host int) unit.Rate { return p.s.Links[p.ends[host][0].Link].Rate }
+
 // BaseRTTs returns the RTT of each flow.
 func BaseRTTs(s *topology.Scenario) []unit.Time {
 	p, rtts := NewPaths(s, s.PortMap()), make([]unit.Time, len(s.Flows))
@@ -88,7 +110,7 @@ func (p *Paths) Between(from, to int) cc.Path {
 		hops++
 	}
 	return cc.Path{
-		Rate: p.s.Links[p.ends[from][0].Link].Rate, MTU: p.s.Nodes[from].NIC.Payload,
+		Rate: p.rate(from), Receiver: p.rate(to), MTU: p.s.Nodes[from].NIC.Payload, Headers: p.headers,
 		BaseRTT: p.RTT(from, to), Hops: hops,
 	}
 }

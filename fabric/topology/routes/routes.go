@@ -142,6 +142,21 @@ func (t *Table) Ports(node, host int) []fabric.Port {
 	}
 }
 
+// Choices returns the sets of several ports among which a switch chooses for a host. A set that
+// is part of another one is left out. The caller must not change them.
+func (t *Table) Choices(node int) (list [][]fabric.Port) {
+	for _, set := range t.nodes[node].sets {
+		part := func(other []fabric.Port) bool {
+			return !slices.ContainsFunc(set, func(p fabric.Port) bool { return !slices.Contains(other, p) })
+		}
+		larger := slices.ContainsFunc(t.nodes[node].sets, func(other []fabric.Port) bool { return len(other) > len(set) && part(other) })
+		if len(set) > 1 && !larger {
+			list = append(list, set)
+		}
+	}
+	return list
+}
+
 // hostPorts are the ports of a host to all others.
 var hostPorts = []fabric.Port{0}
 
