@@ -16,18 +16,24 @@ type builder struct {
 	// One source per node, link, flow and command of s.
 	nodes, links, flows, commands []*source
 
-	changes []place // of each change of s
+	changes []place      // of each change of s
+	hosts   []hostSource // of each of s.Steps
+	hostOf  map[int]int  // index of s.Steps by NIC, until they are sorted
+
+	messages int // of collectives
 
 	sets   []*assignment
-	mark   int              // number of faults before the entry that is being read
-	index  map[string]int   // of Nodes, by name
-	ports  []fabric.Port    // number of ports in use, by node
-	cabled map[[2]int]place // linked pairs of nodes, the lower index first
-	named  map[string]place // names in use: flows, bursts, workloads and commands
+	mark   int               // number of faults before the entry that is being read
+	index  map[string]int    // of Nodes, by name
+	ports  []fabric.Port     // number of ports in use, by node
+	cabled map[[2]int]cabled // linked pairs of nodes, the lower index first
+	named  map[string]place  // names in use: flows, bursts, workloads and commands
 
 	nic  settings[topology.NICSettings]
 	sw   settings[topology.SwitchSettings]
 	link settings[topology.Link]
+
+	template template
 
 	noNodes, noLinks bool // nodes or links are missing because they could not be read
 }
@@ -41,7 +47,7 @@ type settings[T any] struct {
 func newBuilder() *builder {
 	return &builder{
 		top: newSource("", 1), schemes: newSchemeSources(),
-		index: map[string]int{}, cabled: map[[2]int]place{}, named: map[string]place{},
+		index: map[string]int{}, hostOf: map[int]int{}, cabled: map[[2]int]cabled{}, named: map[string]place{},
 		nic:  settings[topology.NICSettings]{topology.DefaultNIC(), newSource("defaults.nic", 1)},
 		sw:   settings[topology.SwitchSettings]{topology.DefaultSwitch(), newSource("defaults.switch", 1)},
 		link: settings[topology.Link]{topology.DefaultLink(), newSource("defaults.link", 1)},

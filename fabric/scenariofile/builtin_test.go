@@ -11,7 +11,8 @@ import (
 )
 
 // examples holds names of every form in Builtins.
-var examples = append(Builtins()[:len(Builtins())-2], "star-1", "star-8", "star-64", "dumbbell-1-1", "dumbbell-8-2", "dumbbell-64-64")
+var examples = append(Builtins()[:len(Builtins())-len(generators)], "star-1", "star-8", "star-64", "dumbbell-1-1", "dumbbell-8-2", "dumbbell-64-64",
+	"sharing-1-1", "sharing-64-5", "incast-1", "incast-15", "incast-1023", "permutation-2", "permutation-54", "permutation-1024")
 
 func TestEveryBuiltinIsValid(t *testing.T) {
 	for _, name := range examples {
@@ -19,7 +20,7 @@ func TestEveryBuiltinIsValid(t *testing.T) {
 			t.Errorf("%s is called %s", name, s.Name)
 		}
 	}
-	for _, name := range []string{"", "star", "star-0", "star-65", "star-08", "star-x", "dumbbell-3", "dumbbell-3-0", "dumbbell-3-3-3"} {
+	for _, name := range []string{"", "star", "star-0", "star-65", "star-08", "star-x", "dumbbell-3", "dumbbell-3-0", "dumbbell-3-3-3", "star-3-3", "sharing-3", "sharing-65-1", "incast-0", "incast-1024", "permutation-1", "permutation-1025", "permutation-8-8"} {
 		if _, ok := Builtin(name); ok {
 			t.Errorf("%q is a scenario", name)
 		}

@@ -20,7 +20,7 @@ schemes: {ceth: {source: int}}
 // for it.
 func TestTelemetryFitsTheLinks(t *testing.T) {
 	_, err := Parse("narrow.yaml", []byte(narrow))
-	if err == nil || !strings.Contains(err.Error(), "6: schemes.ceth.source: int needs frames of 1102B") {
+	if err == nil || !strings.Contains(err.Error(), "4: nics.a.payload: a payload of 1000B needs frames of 1102B with the telemetry of schemes.ceth.source int, above the mtu of 1101B of link a-b: want a payload of at most 996B") {
 		t.Errorf("%v", err)
 	}
 	for _, other := range []string{"source: window", "source: ioam, words: 2"} {

@@ -227,7 +227,8 @@ func (b *builder) checkChanges() {
 				continue
 			}
 			candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
-			if t.Key <= fabric.KeyPmax && t.Classes == 0 && candidates {
+			byClass := t.Key <= fabric.KeyPmax || t.Key == fabric.KeyRouting
+			if byClass && t.Classes == 0 && candidates {
 				part, leaf := cut(c.Set.Key)
 				b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
 			}

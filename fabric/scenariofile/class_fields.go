@@ -3,12 +3,14 @@ package scenariofile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -20,7 +22,10 @@ const (
 	mostAlpha  = 6
 )
 
-var classFields = []field[topology.ClassSettings]{
+var classFields = slices.Concat(bufferFields, queueClassFields)
+
+// bufferFields are the settings of a class for the shared buffer and marking.
+var bufferFields = []field[topology.ClassSettings]{
 	of("reserve", "buffer guaranteed to each ingress port of the class", optionalSize(0), func(c *topology.ClassSettings) **unit.Bytes { return &c.Reserve }),
 	live(fabric.KeyAlphaShift, replacing([]string{"limit", "xoff"}, func(c *topology.ClassSettings) { c.Limit, c.XOFF = nil, nil },
 		of("alpha", "dynamic threshold: this factor times the free part of the shared buffer", optional(alpha), func(c *topology.ClassSettings) **int { return &c.Alpha }))),
@@ -31,6 +36,7 @@ var classFields = []field[topology.ClassSettings]{
 	live(fabric.KeyKmin, of("kmin", "RED: queue length from which frames of the class are marked", optionalSize(0), func(c *topology.ClassSettings) **unit.Bytes { return &c.Kmin })),
 	live(fabric.KeyKmax, of("kmax", "RED: queue length above which every frame of the class is marked", optionalSize(0), func(c *topology.ClassSettings) **unit.Bytes { return &c.Kmax })),
 	live(fabric.KeyPmax, of("pmax", "RED: marking probability of the class at kmax", optional(number(unitInterval)), func(c *topology.ClassSettings) **float64 { return &c.Pmax })),
+	live(fabric.KeyRouting, of("routing", "choice among ports of equal cost for the data of the class", optional(routing), func(c *topology.ClassSettings) **balance.Choice { return &c.Routing })),
 }
 
 func optionalSize(least unit.Bytes) codec[*unit.Bytes] { return optional(sizes.from(least, largest)) }

@@ -1,7 +1,10 @@
 package scenariofile
 
 import (
+	"errors"
 	"slices"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -32,10 +35,11 @@ var commands = sequence[commandForm]{
 		of("verb", "operation: put writes, get reads, send is a message, fetch-add and compare-swap are atomics; append and search are for the NIC's own lists", oneOf(verbs...), func(c *commandForm) *string { return &c.Verb }),
 		required(of("from", "NICs whose hosts post them", nodeList, func(c *commandForm) *[]string { return &c.from })),
 		of("to", "target NICs; append and search have none", nodeList.omit(isEmpty), func(c *commandForm) *[]string { return &c.to }),
-		of("size", "bytes of each command; an atomic has 8", sizes.from(1, 1<<31), func(c *commandForm) *unit.Bytes { return &c.Size }),
-		of("count", "number of commands per pair of NICs", integer[int](1, 1<<20), func(c *commandForm) *int { return &c.Count }),
+		uniform(of("size", "bytes of each command; an atomic has 8", commandSize, func(c *commandForm) *unit.Bytes { return &c.Size })),
+		uniform(of("count", "number of commands per pair of NICs", integer[int](1, 1<<20), func(c *commandForm) *int { return &c.Count })),
 		of("at", "when the first command is posted", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.At }),
-		of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every }),
+		uniform(of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every })),
+		fixed(of("posts", "commands of each pair, [time after at, size], in place of size, count and every, like [[0us, 64KB], [12us, 4KB]]", posts.omit(isEmpty), func(c *commandForm) *[]work.Post { return &c.Posts })),
 		of("class", "traffic class of requests and responses", integer[fabric.Priority](0, classes), func(c *commandForm) *fabric.Priority { return &c.Class }),
 		of("transport", transportDoc, transport, func(c *commandForm) *bool { return &c.Datagram }),
 		of("address", "address in the target's memory; a multiple of 8 for an atomic", integer[uint64](0, 1<<40), func(c *commandForm) *uint64 { return &c.Address }),
@@ -45,6 +49,43 @@ var commands = sequence[commandForm]{
 		of("after", "commands listed above that must complete first at the same NIC", identifier.omit(isZero), func(c *commandForm) *string { return &c.After }),
 	},
 }
+
+// commandSize is the size of a command.
+var commandSize = sizes.from(1, work.MaxMessage)
+
+// uniform is a field of commands that are alike, whose key is not written for others.
+func uniform(f field[commandForm]) field[commandForm] {
+	write := f.write
+	f.write = func(c *commandForm) *yaml.Node {
+		if len(c.Posts) > 0 {
+			return nil
+		}
+		return write(c)
+	}
+	return f
+}
+
+// posts is a list of commands, each with its instant and its size.
+var posts = list(array{want: "a list of commands, like [[0us, 64KB], [12us, 4KB]]", min: 1, max: maxCommands}, codec[work.Post]{
+	schema: schema{"type": "array", "minItems": 2, "maxItems": 2, "items": false, "prefixItems": []schema{postTime.schema, commandSize.schema}},
+	read: func(n *yaml.Node) (p work.Post, err error) {
+		if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+			return p, errors.New("want a time and a size, like [12us, 4KB]")
+		}
+		var wrong error
+		p.After, err = postTime.read(n.Content[0])
+		p.Size, wrong = commandSize.read(n.Content[1])
+		return p, errors.Join(err, wrong)
+	},
+	write: func(p work.Post) *yaml.Node {
+		n := flow(yaml.SequenceNode)
+		n.Content = []*yaml.Node{postTime.write(p.After), commandSize.write(p.Size)}
+		return n
+	},
+}, nil)
+
+// postTime is the instant of a command, counted from that of its entry.
+var postTime = times.from(0, longest)
 
 const transportDoc = "rc, reliable, or ud: each send is one unreliable datagram of at most the payload of both NICs"
 
@@ -68,6 +109,7 @@ func (b *builder) addCommand(f *commandForm, src *source) {
 	if !okFrom || !okTo {
 		return
 	}
+	b.checkPosts(f, src)
 	b.checkCommand(f, src)
 	if len(f.To) == 0 {
 		f.To = nil
@@ -83,11 +125,11 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 		b.fault(src.of("to"), "%s is for the NIC's own lists and takes no to", f.Verb)
 	case !f.OfTarget() && len(f.To) == 0:
 		b.fault(src.of("to"), "is missing: target NICs")
-	case known && verb.Atomic() && f.Size != work.AtomicSize:
+	case known && verb.Atomic() && f.Size != work.AtomicSize && len(f.Posts) == 0:
 		b.fault(src.of("size"), "an atomic has %s", work.AtomicSize)
 	case known && verb.Atomic() && f.Address%8 != 0:
 		b.fault(src.of("address"), "%d is not a multiple of 8", f.Address)
-	case known && !verb.Atomic() && !src.has("size"):
+	case known && !verb.Atomic() && !src.has("size") && !src.has("posts"):
 		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
 	}
 	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
@@ -95,6 +137,27 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 	b.checkDatagrams(&f.Command, src)
 	if f.After != "" {
 		b.checkAfter(f, src)
+	}
+}
+
+// checkPosts checks the list of commands of an entry, and derives their number and largest size.
+func (b *builder) checkPosts(f *commandForm, src *source) {
+	if len(f.Posts) == 0 {
+		return
+	}
+	at := src.of("posts")
+	for _, key := range []string{"size", "count", "every"} {
+		b.require(!src.has(key), src.of(key), "cannot be combined with posts")
+	}
+	b.require(!f.OfTarget(), at, "%s has no posts, want count", f.Verb)
+	verb, known := work.ParseVerb(f.Verb)
+	f.Count, f.Size, f.Every = len(f.Posts), f.Posts[0].Size, 0
+	for i, p := range f.Posts {
+		f.Size = max(f.Size, p.Size)
+		if i > 0 && !b.require(p.After >= f.Posts[i-1].After, at, "%s comes after %s: want ascending times", p.After, f.Posts[i-1].After) ||
+			!b.require(!known || !verb.Atomic() || p.Size == work.AtomicSize, at, "an atomic has %s, not %s", work.AtomicSize, p.Size) {
+			return
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -174,6 +176,42 @@ func TestFaultsOfCommands(t *testing.T) {
 		_, err := Parse("f", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v\nwant %s", c.with, err, c.want)
+		}
+	}
+}
+
+// posts lists the commands of each pair with their instants and sizes. It survives in the manifest.
+func TestCommandsWithPosts(t *testing.T) {
+	const entry = "  - {name: Q, verb: put, from: h0, to: \"h1, h2\", at: 5us, posts: [[0us, 64KB], [7us, 3KB], [7us, 1B]]}\n"
+	s := parsed(t, sample+"commands:\n"+entry)
+	want := topology.Command{
+		Name: "Q", Verb: "put", From: []int{0}, To: []int{1, 2}, At: 5 * unit.Microsecond, Count: 3, Size: 64 * unit.Kilobyte, Class: topology.DataClass,
+		Posts: []work.Post{{Size: 64 * unit.Kilobyte}, {After: 7 * unit.Microsecond, Size: 3 * unit.Kilobyte}, {After: 7 * unit.Microsecond, Size: 1}},
+	}
+	if diff := cmp.Diff([]topology.Command{want}, s.Commands); diff != "" || s.Commands[0].Bytes() != 67001 || s.Commands[0].Total() != 6 {
+		t.Errorf("%d bytes, %d commands\n%s", s.Commands[0].Bytes(), s.Commands[0].Total(), diff)
+	}
+	text, err := Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := parsed(t, string(text)); !cmp.Equal(again.Commands, s.Commands) || strings.Contains(string(text), "count:") {
+		t.Errorf("%s", text)
+	}
+	for _, c := range []struct{ old, with, want string }{
+		{"at: 5us", "size: 1KB", "commands[0].size: cannot be combined with posts"},
+		{"at: 5us", "count: 3", "commands[0].count: cannot be combined with posts"},
+		{"at: 5us", "every: 3us", "commands[0].every: cannot be combined with posts"},
+		{"[7us, 3KB]", "[8us, 3KB]", "commands[0].posts: 7us comes after 8us: want ascending times"},
+		{"[7us, 3KB]", "[7us, 3GB]", "commands[0].posts: "},
+		{"[7us, 3KB]", "[7us]", "commands[0].posts: want a time and a size, like [12us, 4KB]"},
+		{"[[0us, 64KB], [7us, 3KB], [7us, 1B]]", "[]", "commands[0].posts: want a list of commands"},
+		{"verb: put", "verb: fetch-add", "commands[0].posts: an atomic has 8B, not 64KB"},
+		{"verb: put, from: h0, to: \"h1, h2\"", "verb: append, from: h0", "commands[0].posts: append has no posts, want count"},
+		{"verb: put", "verb: send, transport: ud", "commands[0].size: 64KB is more than one packet of h0"},
+	} {
+		if _, err := Parse("x", []byte(sample+"commands:\n"+strings.Replace(entry, c.old, c.with, 1))); err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 0 {
+			t.Errorf("%s: %v, want %s", c.with, err, c.want)
 		}
 	}
 }

@@ -29,27 +29,35 @@ func sameNode(a, b *topology.Node) bool {
 }
 
 // linkForms returns the links as entries of a file. Consecutive links with the same
-// settings share an entry if they have one end in common.
+// settings share an entry if they have one end in common, or both.
 func linkForms(s *topology.Scenario) (forms []linkForm) {
 	for i := 0; i < len(s.Links); {
 		first, last := s.Links[i], i+1
-		for last < len(s.Links) && sameLink(first, s.Links[last]) && s.Links[last].A == first.A {
-			last++
-		}
-		if last == i+1 {
-			for last < len(s.Links) && sameLink(first, s.Links[last]) && s.Links[last].B == first.B {
+		same := func(as func(topology.Link) bool) {
+			for last < len(s.Links) && sameLink(first, s.Links[last]) && as(s.Links[last]) {
 				last++
 			}
 		}
-		ends := [2][]string{{s.Nodes[first.A].Name}, {s.Nodes[first.B].Name}}
-		for _, l := range s.Links[i+1 : last] {
-			if l.A != first.A {
-				ends[0] = append(ends[0], s.Nodes[l.A].Name)
-			} else {
-				ends[1] = append(ends[1], s.Nodes[l.B].Name)
+		form := linkForm{parts: 1, Link: first}
+		between := func(l topology.Link) bool { return l.A == first.A && l.B == first.B }
+		if first.Parallel > 0 || i+1 < len(s.Links) && between(s.Links[i+1]) {
+			same(between)
+			form.parallel = last - i
+		} else {
+			same(func(l topology.Link) bool { return l.A == first.A && l.Parallel == 0 })
+			if last == i+1 {
+				same(func(l topology.Link) bool { return l.B == first.B && l.Parallel == 0 })
 			}
 		}
-		forms = append(forms, linkForm{ends: ends, parts: 1, Link: first})
+		form.ends = [2][]string{{s.Nodes[first.A].Name}, {s.Nodes[first.B].Name}}
+		for _, l := range s.Links[i+1 : last] {
+			if l.A != first.A {
+				form.ends[0] = append(form.ends[0], s.Nodes[l.A].Name)
+			} else if l.B != first.B {
+				form.ends[1] = append(form.ends[1], s.Nodes[l.B].Name)
+			}
+		}
+		forms = append(forms, form)
 		i = last
 	}
 	return forms
@@ -57,7 +65,7 @@ func linkForms(s *topology.Scenario) (forms []linkForm) {
 
 // sameLink reports whether two links have the same settings.
 func sameLink(a, b topology.Link) bool {
-	b.A, b.B, b.APort, b.BPort = a.A, a.B, a.APort, a.BPort
+	b.A, b.B, b.APort, b.BPort, b.Parallel = a.A, a.B, a.APort, a.BPort, a.Parallel
 	return a == b
 }
 

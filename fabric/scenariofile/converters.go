@@ -3,11 +3,11 @@ package scenariofile
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
@@ -41,22 +41,28 @@ var rttxFields = []field[rttx.Params]{
 	cite("RTTX [0050]", of("clear", "ECN codepoint that replaces CE once it is counted", oneOf(rttx.ClearNotECT, rttx.ClearECT0), func(p *rttx.Params) *rttx.Clear { return &p.Clear })),
 }
 
-// completeConverters fills in the values that follow from the flows.
+// completeConverters fills in the values that follow from the flows and commands.
 func (b *builder) completeConverters(ends [][]topology.End) {
 	if len(b.list) > 0 {
-		return // the flows may have no path
+		return // the pairs may have no path
 	}
 	age, stamp := unit.Time(0), rttx.StampReceived
 	paths := routes.NewPaths(&b.s, ends)
-	for i := range b.s.Flows {
-		f := &b.s.Flows[i]
-		age = max(age, 2*paths.RTT(f.From, f.To))
-		if b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho {
+	pairs := pairsInUse(&b.s)
+	for _, p := range pairs {
+		age = max(age, 2*paths.RTT(p.From, p.To))
+		if b.s.Nodes[p.From].NIC.RTT == cc.RTTEcho {
 			stamp = rttx.StampSent
 		}
 	}
-	for _, n := range b.s.NodesOf(topology.NIC) {
-		if len(b.s.Flows) == 0 && n.NIC.RTT == cc.RTTEcho {
+	for i, n := range b.s.NodesOf(topology.NIC) {
+		if len(pairs) > 0 {
+			break
+		}
+		if age == 0 {
+			age = 2 * paths.FurthestRTT(i)
+		}
+		if n.NIC.RTT == cc.RTTEcho {
 			stamp = rttx.StampSent // with another seed, workloads may draw flows of these NICs
 		}
 	}
@@ -71,8 +77,8 @@ func (b *builder) completeConverters(ends [][]topology.End) {
 // they fit the senders whose RTT samples it is to change (RTTX-35), and that they fit
 // the receivers whose ACKs it is to match.
 func (b *builder) checkConverters() {
-	echo := b.firstFlow(func(f topology.Flow) bool { return b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho })
-	plain := b.firstFlow(func(f topology.Flow) bool { return b.s.Nodes[f.To].NIC.ACKPorts != "mirrored" })
+	echo := b.firstAcknowledged(func(p topology.Pair) bool { return b.s.Nodes[p.From].NIC.RTT == cc.RTTEcho })
+	plain := b.firstAcknowledged(func(p topology.Pair) bool { return b.s.Nodes[p.To].NIC.ACKPorts != "mirrored" })
 	for i, n := range b.s.NodesOf(topology.Switch) {
 		p, src := n.Switch.RTTX, b.nodes[i]
 		b.require(p.Way != rttx.WayTable || p.Levels == rttx.TableLevels, src.of("rttx_levels"),
@@ -92,11 +98,27 @@ func (b *builder) checkConverters() {
 	}
 }
 
-// firstFlow returns the first flow for which so returns true, or nil if there is
-// none.
-func (b *builder) firstFlow(so func(topology.Flow) bool) *topology.Flow {
-	if i := slices.IndexFunc(b.s.Flows, so); i >= 0 {
-		return &b.s.Flows[i]
+// firstAcknowledged returns the first pair of NICs with acknowledged data for which so
+// returns true, or nil if there is none. The data is that of flows, puts, and sends that are
+// not datagrams.
+func (b *builder) firstAcknowledged(so func(topology.Pair) bool) *topology.Pair {
+	for i := range b.s.Flows {
+		if p := (topology.Pair{From: b.s.Flows[i].From, To: b.s.Flows[i].To}); so(p) {
+			return &p
+		}
+	}
+	for i := range b.s.Commands {
+		c := &b.s.Commands[i]
+		if verb, ok := work.ParseVerb(c.Verb); c.Datagram || !ok || verb != work.Put && verb != work.Send {
+			continue
+		}
+		for _, from := range c.From {
+			for _, to := range c.To {
+				if p := (topology.Pair{From: from, To: to}); so(p) {
+					return &p
+				}
+			}
+		}
 	}
 	return nil
 }

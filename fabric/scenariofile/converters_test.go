@@ -1,6 +1,7 @@
 package scenariofile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -22,13 +23,14 @@ func TestBaseRTTs(t *testing.T) {
 	}
 }
 
-// A reaction point learns the line rate, MTU, base RTT and number of links of its path.
+// NSCC-2: a reaction point learns the line rate, that of the receiver, MTU, nominal headers (UDP length + 40), base RTT and number of links of its path.
 func TestPathsBetweenHosts(t *testing.T) {
 	s := parsed(t, sample)
 	paths := routes.NewPaths(s, s.PortMap())
 	for i, f := range s.Flows {
 		from, to := s.Nodes[f.From], s.Nodes[f.To]
-		want := cc.Path{Rate: s.Links[s.PortMap()[f.From][0].Link].Rate, MTU: from.NIC.Payload, BaseRTT: routes.BaseRTTs(s)[i], Hops: 3}
+		rate := func(node int) unit.Rate { return s.Links[s.PortMap()[node][0].Link].Rate }
+		want := cc.Path{Rate: rate(f.From), Receiver: rate(f.To), MTU: from.NIC.Payload, Headers: 64, BaseRTT: routes.BaseRTTs(s)[i], Hops: 3}
 		if got := paths.Between(from.Host, to.Host); got != want {
 			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
 		}
@@ -45,6 +47,42 @@ func TestConverterAgeDerivesFromFlows(t *testing.T) {
 	if got := s.Nodes[5].Switch.RTTX.Age; got != unit.Millisecond {
 		t.Errorf("%s, want the 1ms of the file", got)
 	}
+}
+
+const putOnly = `name: puts
+duration: 1ms
+nics: {a0: {rtt: receiver}, r0: {rtt: receiver}}
+switches: {s0: }
+links: [{endpoints: ["a0, r0", s0], rate: 40Gbps, delay: 1us}]
+commands:
+  - {name: write, verb: put, from: a0, to: r0, size: 1MB}
+`
+
+// RTTX-47: commands count as flows do. Without both, the longest base RTT of
+// the first host counts, so that commands of changes have an age too.
+func TestConverterAgeDerivesFromCommands(t *testing.T) {
+	posted := strings.Replace(strings.Replace(putOnly, "commands:", "changes:", 1), "{name: write, verb: put, from: a0, to: r0, size: 1MB}",
+		"{at: 1us, post: {name: write, verb: put, from: a0, to: r0, size: 1MB}}", 1)
+	for _, text := range []string{putOnly, posted} {
+		s := parsed(t, text)
+		if got, want := s.Nodes[2].Switch.RTTX.Age, 2*routes.NewPaths(s, s.PortMap()).RTT(0, 1); got != want || got < unit.Microsecond {
+			t.Errorf("%s, want %s", got, want)
+		}
+		same(t, s)
+	}
+}
+
+// RTTX-35: the senders of puts need the timestamp that they read; those of gets take no sample.
+func TestRewrittenTimestampSuitsCommands(t *testing.T) {
+	echo := strings.Replace(putOnly, "a0: {rtt: receiver}", "a0: {rtt: echo}", 1)
+	if got := parsed(t, echo).Nodes[2].Switch.RTTX.Stamp; got != rttx.StampSent {
+		t.Errorf("%s, want ts", got)
+	}
+	tr := strings.Replace(echo, "s0: ", "s0: {rttx_stamp: tr}", 1)
+	if _, err := Parse("puts.yaml", []byte(tr)); err == nil || !strings.Contains(err.Error(), "tr does not affect a0, whose rtt is echo") {
+		t.Errorf("got %v", err)
+	}
+	parsed(t, strings.Replace(tr, "verb: put", "verb: get", 1))
 }
 
 // RTTX-33, RTTX-35: the timestamp, left open, is T_r where every sender reads it,

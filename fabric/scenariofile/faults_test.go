@@ -72,7 +72,7 @@ func TestErrorsNamePlaceKeyAndAllowedValues(t *testing.T) {
 		{"buffer: 12MB", "lossless: [8]", `"8" is not an integer from 0 to 7`},
 		{"buffer: 12MB", "lossless: [3, 3]", `class 3 is listed twice`},
 		{"buffer: 12MB", "arbitration: lottery", `12: switches.s0..s1.arbitration: "lottery" is unknown, want one of fifo, ingress`},
-		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: class 3: "blue" is unknown, want one of none, red, npecn, step, qcn`},
+		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: class 3: "blue" is unknown, want one of none, red, npecn, step, bdp, qcn`},
 		{"buffer: 12MB", "marking: {9: red}", `"9" is not an integer from 0 to 7`},
 		{"buffer: 12MB", "weights: [1, 1]", `want a list of 8 weights from 0 to 1000`},
 		// converters
@@ -126,6 +126,29 @@ func TestErrorsNamePlaceKeyAndAllowedValues(t *testing.T) {
 }
 
 // keysIn counts the keys of the faults. Two switches of one range may have a fault
+// Flows beyond the packet delivery contexts of UET are refused under its schemes, and none else.
+func TestUETFlowsAreBounded(t *testing.T) {
+	const file = "name: x\nduration: 1ms\nscheme: %s\nnics: {h0..h1: }\nlinks: [{endpoints: [h0, h1], rate: 40Gbps, delay: 1us}]\n" +
+		"bursts: [{name: B, from: h0, to: h1, flows_per_sender: %d, size: 1KB, at: 0s}]\n"
+	for _, c := range []struct {
+		scheme string
+		flows  int
+		want   string
+	}{
+		{"nscc", 65535, ""},
+		{"nscc", 65536, "f:3: scheme: 65536 flows, with the pairs of hosts between which programs and collectives send: UET, under the scheme nscc, has at most 65535"},
+		{"pcn", 65536, ""},
+	} {
+		_, err := Parse("f", fmt.Appendf(nil, file, c.scheme, c.flows))
+		if s, _ := Parse("f", fmt.Appendf(nil, file, "pcn", c.flows)); (Under(s, c.scheme).CheckFlows() == nil) != (c.want == "") {
+			t.Errorf("%d flows of pcn, under %s: %v", c.flows, c.scheme, Under(s, c.scheme).CheckFlows())
+		}
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%d flows under %s: %v", c.flows, c.scheme, err)
+		}
+	}
+}
+
 // each.
 func keysIn(err error) int {
 	var faults *Faults
@@ -151,6 +174,18 @@ func TestErrorNamesMTUTooSmallForTheDefaultPayload(t *testing.T) {
 	text := strings.NewReplacer(": {payload: 1000B}", ":", "rate: 100Gbps", "mtu: 500B").Replace(sample)
 	_, err := Parse("f", []byte(text))
 	want := "f:15: links[1].mtu: a payload of 1000B needs frames of 1086B, above the mtu of 500B of link s0-s1: want a payload of at most 412B"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMTUHasRoomForUETHeaders(t *testing.T) {
+	text := strings.NewReplacer("payload: 1000B", "payload: 4096B", "delay: 5us}", "delay: 5us, mtu: 4200B}").Replace(sample)
+	if _, err := Parse("f", []byte(text)); err != nil {
+		t.Errorf("under pcn: %v", err)
+	}
+	_, err := Parse("f", []byte(strings.Replace(text, "scheme: pcn", "scheme: nscc", 1)))
+	want := "f:9: nics.h0..h3.payload: a payload of 4096B needs frames of 4202B, above the mtu of 4200B of link h0-s0: want a payload of at most 4092B"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got %v", err)
 	}

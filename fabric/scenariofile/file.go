@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/templates"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -24,12 +25,15 @@ var topFields = []field[form]{
 	of("scheme", "congestion control of all flows", schemeName, func(f *form) *string { return &f.Scheme }),
 	of("dscp", "traffic class of IP code points at NICs and switches, like {10: 1}; by default 26 is in class 3, 8c in class c, and all others in class 0", codePoints, func(f *form) *[]topology.CodePoint { return &f.DSCP }),
 	inFile(sectionField("defaults", "settings of all NICs, switches and links", orNull(section(defaultsFields, sections{})))),
-	required(inFile(sectionField("nics", "NICs by name or range, each with its settings; a key that repeats declared names overrides their settings", orNull(byName("nic"))))),
+	inFile(sectionField("topology", "a rack by template, whose NICs are h0, h1, ...; nics, switches and links add to it, and override the settings of its nodes", orNull(section(templateFields, templates.Spec{LocalSwitch: true})))),
+	inFile(sectionField("nics", "NICs by name or range, each with its settings; a key that repeats declared names overrides their settings", orNull(byName("nic")))),
 	inFile(sectionField("switches", "switches by name or range, like nics", orNull(byName("switch")))),
-	required(inFile(links.field("links between nodes; they number the ports of each node in this order"))),
+	inFile(links.field("links between nodes; they number the ports of each node in this order")),
 	inFile(flows.field("messages from one NIC to another")),
 	inFile(bursts.field("groups of flows that start together (incast)")),
 	inFile(workloads.field("flows with random sizes, start times, senders and receivers")),
+	inFile(programsField),
+	inFile(collectives.field("collective operations of NICs, like an all-reduce, which become steps of the programs of their ranks")),
 	inFile(commands.field("commands that hosts post to their NICs: PUT, GET, SEND and atomics")),
 	inFile(changes.field("changes to the running rack, each with its instant")),
 	fixed(of("live", "whether this is the journal of a live run: flows and changes may lie after its end", boolean.omit(isZero), func(f *form) *bool { return &f.Live })),
@@ -56,15 +60,24 @@ func (b *builder) build(root *yaml.Node) {
 	b.s = f.Scenario
 	b.readDefaults(f.sections["defaults"])
 	b.readSchemes(f.sections["schemes"])
+	b.requireRack(f.sections, root)
+	b.readTemplate(f.sections["topology"])
 	b.readNodes(f.sections, topology.NIC)
 	b.readNodes(f.sections, topology.Switch)
 	b.setNodes()
 	b.ports = make([]fabric.Port, len(b.s.Nodes))
+	b.linkTemplate()
 	links.read(b, f.sections)
 	b.setLinks()
 	flows.read(b, f.sections)
 	bursts.read(b, f.sections)
 	workloads.read(b, f.sections)
+	mark := len(b.list)
+	b.readPrograms(f.sections["programs"])
+	collectives.read(b, f.sections)
+	b.mark = mark
+	b.finishSteps()
+	b.connectSteps()
 	commands.read(b, f.sections)
 	ends := b.s.PortMap()
 	b.computeHeadrooms(ends)
@@ -73,6 +86,15 @@ func (b *builder) build(root *yaml.Node) {
 	changes.read(b, f.sections)
 	b.checkProbes()
 	b.checkChanges()
+}
+
+// rackSections are required in a file without the section topology.
+var rackSections = []string{"nics", "links"}
+
+func (b *builder) requireRack(given sections, root *yaml.Node) {
+	for _, key := range rackSections {
+		b.require(given[key] != nil || given["topology"] != nil, place{key, root.Line}, "is missing: %s; or topology, a rack by template", find(topFields, key).description())
+	}
 }
 
 func (b *builder) readDefaults(n *yaml.Node) {

@@ -69,7 +69,7 @@ func (b *builder) addSingleFlows(f *flowForm, src *source) {
 	if len(from) == 0 || len(to) == 0 { // was reported
 		okFrom = false
 	}
-	if !okFrom || !okTo || !b.require(len(from) == len(to), src.of("to"), "%d NICs receive from %d, want one for each", len(to), len(from)) ||
+	if !okFrom || !okTo || !b.require(len(from) == len(to), src.of("to"), "%d senders need as many receivers, not %d; a burst sends from several NICs to one", len(from), len(to)) ||
 		!b.room(len(from), src.place) {
 		b.claim(f.Name, src)
 		return

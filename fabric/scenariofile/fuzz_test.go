@@ -13,6 +13,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(changed))
 	f.Add([]byte(leafSpine))
 	f.Add([]byte(loaded))
+	for _, keys := range []string{"leaf-spine, hosts: 2, oversubscription: 0.5", "fat-tree, k: 2, parallel: 2", "rail, servers: 2, nics: 2, spines: none"} {
+		f.Add([]byte(byTemplate(keys)))
+	}
 	for _, name := range []string{"pcn-16to2", "star-2", "dumbbell-2-2"} {
 		text, _ := Builtin(name)
 		f.Add(text)

@@ -153,6 +153,8 @@ func TestFaultsOfErrorRates(t *testing.T) {
 		{change("s0--s1.delay=1us"), `changes[0].set: "delay" cannot change while the rack runs, want one of loss, corrupt`},
 		{change("s0->s1.loss=2"), `changes[0].set: "2" is not a number in [0, 1]`},
 		{change("s0->h9.loss=0.1"), `changes[0].set: unknown link s0->h9, want A->B or A--B with the names of two neighbours`},
+		{change("s0--h9.loss=0.1"), `changes[0].set: unknown link s0--h9, want A->B or A--B with`},
+		{change("s0--s1#2.loss=0.1"), `changes[0].set: unknown link s0--s1#2, want A->B or A--B with`},
 	} {
 		_, err := Parse("flawed.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

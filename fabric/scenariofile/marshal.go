@@ -61,6 +61,8 @@ func encode(s *topology.Scenario) ([]byte, error) {
 	flows.write(s, f.sections)
 	bursts.write(s, f.sections)
 	workloads.write(s, f.sections)
+	writePrograms(s, f.sections)
+	collectives.write(s, f.sections)
 	commands.write(s, f.sections)
 	changes.write(s, f.sections)
 	root := written(topFields, &f)
@@ -98,6 +100,9 @@ func checkIndices(s *topology.Scenario) error {
 	}
 	for i, w := range s.Workloads {
 		check("workloads", i, slices.Concat(w.From, w.To)...)
+	}
+	for i, c := range s.Collectives {
+		check("collectives", i, c.Nodes...)
 	}
 	return errors.Join(errs...)
 }

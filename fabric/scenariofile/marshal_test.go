@@ -108,7 +108,7 @@ func TestMarshalRejectsScenariosNoFileCanDescribe(t *testing.T) {
 		"flows[0] refers to node -1":  func(s *topology.Scenario) { s.Flows[0].To = -1 },
 		"xoff":                        func(s *topology.Scenario) { s.Nodes[19].Switch.XOFF = unit.Bytes(1) << 40 },
 		"Links":                       func(s *topology.Scenario) { s.Links[0].APort = 3 },
-		"contains s0 twice":           func(s *topology.Scenario) { s.Links[1] = s.Links[0] },
+		"a NIC has one link":          func(s *topology.Scenario) { s.Links[1] = s.Links[0] },
 	} {
 		s := builtin(t, "pcn-16to2")
 		change(s)

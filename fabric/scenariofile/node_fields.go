@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/nic/work"
@@ -34,8 +35,11 @@ var flowControlFields = []field[topology.NICSettings]{
 		of("pacer", "how a flow resumes after PAUSE or a busy link delayed it: catch-up sends one extra frame at once, gap waits a whole frame time after the start of each frame",
 			oneOf("catch-up", "gap"), func(n *topology.NICSettings) *string { return &n.Pacer })),
 	live(fabric.KeyTimeout, of("timeout", "retransmission timer, 0 for none", times.from(0, longest), func(n *topology.NICSettings) *unit.Time { return &n.Timeout })),
-	cite("IBTA volume 1 §9.7: go-back-N; IRN, SIGCOMM 2018: selective repeat", of("recovery", "loss recovery of RoCEv2 flows to and from NICs with the same one: scheme follows the scheme, gobackn sends again from the first missing packet on, selective only the missing packets, with the settings of schemes.irn; flows between NICs that differ use gobackn",
-		oneOf(cc.RecoveryScheme, cc.RecoveryGoBackN, cc.RecoverySelective).omit(equals(cc.RecoveryScheme)), func(n *topology.NICSettings) *cc.Recovery { return &n.Recovery })),
+	cite("IBTA volume 1 §9.7: go-back-N; IRN, SIGCOMM 2018: selective repeat", of("recovery", "loss recovery of RoCEv2 flows to and from NICs with the same one: scheme follows the scheme, gobackn sends again from the first missing packet on, selective only the missing packets, with the settings of schemes.irn, spraying too but takes no gap for a loss, with the settings of schemes.mrc; flows between NICs that differ use gobackn",
+		oneOf(cc.RecoveryScheme, cc.RecoveryGoBackN, cc.RecoverySelective, cc.RecoverySpraying).omit(equals(cc.RecoveryScheme)), func(n *topology.NICSettings) *cc.Recovery { return &n.Recovery })),
+	cite("UEC 1.0 §3.6.16 leaves the choice open; uet-htsim, uec_mp.cpp", of("entropy", "how flows from the NIC choose the entropy of each packet, its UDP source port: scheme follows the scheme, flow is one for all packets, oblivious takes one after the other, bitmap skips those with congestion or loss, reps sends the latest that ACKs returned as good, reps-legacy each returned one once, mixed is reps-legacy, or else bitmap",
+		oneOf(append([]cc.Entropy{cc.EntropyScheme}, cc.Entropies...)...).omit(equals(cc.EntropyScheme)), func(n *topology.NICSettings) *cc.Entropy { return &n.Entropy })),
+	cite("uet-htsim; UEC recommends 64 to 256", of("entropies", "number of entropies, a power of two", integer[int](entropy.Fewest, entropy.Most).omit(equals(topology.DefaultNIC().Entropies)), func(n *topology.NICSettings) *int { return &n.Entropies })),
 	of("rtt", "how a sender computes RTT samples from an ACK's timestamps: echo is now minus the echoed T_s, receiver is T_r minus T_s, offset is receiver minus the smallest such value so far",
 		oneOf(cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset), func(n *topology.NICSettings) *cc.RTT { return &n.RTT }),
 	cite("RTTX [0028]", of("rtt_probe", "interval at which a sender with data in flight sends RTT probes, whose responses replace the timestamps of ACKs; 0 for timestamps in data and ACKs",
@@ -54,12 +58,12 @@ var flowControlFields = []field[topology.NICSettings]{
 	of("control_queue", "queue length for ACK, NAK and CNP in packets", integer[int](1, 1<<24), func(n *topology.NICSettings) *int { return &n.ControlQueue }),
 }
 
-var switchFields = slices.Concat(queueFields, classSections(), converterFields)
+var switchFields = slices.Concat(queueFields, lift(boundFields, func(s *topology.SwitchSettings) *topology.QueueSettings { return &s.Queues }), routingFields, classSections(), converterFields)
 
 // laws are the marking laws, and rewrites the rewrites of marks, that a class may be
 // given.
 var (
-	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkStep, cc.MarkQCN}
+	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkStep, cc.MarkBDP, cc.MarkQCN}
 	rewrites = []cc.Rewrite{cc.RewriteNone, cc.RewriteRTTX}
 )
 

@@ -12,7 +12,9 @@ import (
 // nodeSections are the sections of nodes.
 var nodeSections = map[topology.NodeKind]string{topology.NIC: "nics", topology.Switch: "switches"}
 
+// readNodes adds the nodes of a kind: those of the template, then those of the file.
 func (b *builder) readNodes(from sections, kind topology.NodeKind) {
+	b.declareTemplate(kind)
 	section := nodeSections[kind]
 	n := from[section]
 	if n == nil {

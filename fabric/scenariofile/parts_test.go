@@ -60,7 +60,7 @@ func TestFaultsOfPartsAndPairs(t *testing.T) {
 		{"parts: 4", "parts: 3", "links[0].parts: 3 does not divide both 4 and 4 names"},
 		{"h0..h3, e0..e3], parts: 4", "h0..h3, e0], parts: 2", "links[0].parts: 2 does not divide both 4 and 1 names"},
 		{"parts: 4", "parts: 0", "links[0].parts: \"0\" is not an integer from 1 to"},
-		{`"h2, h3, h0..h1"`, "h2..h3", "flows[0].to: 2 NICs receive from 4, want one for each"},
+		{`"h2, h3, h0..h1"`, "h2..h3", "flows[0].to: 4 senders need as many receivers, not 2; a burst sends from several NICs to one"},
 		{`"h2, h3, h0..h1"`, "h0..h3", "flows[0].to: h0 would send to itself"},
 		{"name: single", "name: f-h2", "flows[1].name: f-h2 is already the name of flows[0] on line"},
 		{"name: f,", "name: " + strings.Repeat("f", 61) + ",", "flows[0].name: h0 would be called"},

@@ -21,6 +21,7 @@ func Schema() ([]byte, error) {
 	top := section(topFields, form{Scenario: topology.DefaultScenario()})
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "rackfab scenario, version 1"
+	top["anyOf"] = []schema{{"required": []string{"topology"}}, {"required": rackSections}}
 	defs := schema{
 		"nic":    orNull(nicSchema()),
 		"switch": orNull(section(switchFields, topology.DefaultSwitch())),

@@ -192,8 +192,9 @@ func TestParserAndSchemaHaveTheSameKeys(t *testing.T) {
 	check("flows: [{%s: }]", file.Properties["flows"].Items.Properties)
 	check("bursts: [{%s: }]", file.Properties["bursts"].Items.Properties)
 	check("workloads: [{%s: }]", file.Properties["workloads"].Items.Properties)
+	check("collectives: [{%s: }]", file.Properties["collectives"].Items.Properties)
 	if want := len(topFields) + len(defaultsFields) + len(schemesFields) + len(nicFields) + len(switchFields) + len(linkSettings) +
-		len(classFields) + len(links.fields) + len(flows.fields) + len(bursts.fields) + len(workloads.fields) + params + 11; checked != want {
+		len(classFields) + len(links.fields) + len(flows.fields) + len(bursts.fields) + len(workloads.fields) + len(collectives.fields) + params + 12; checked != want {
 		t.Errorf("the file publishes %d keys, the parser reads %d", checked, want)
 	}
 }

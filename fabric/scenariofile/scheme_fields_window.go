@@ -9,8 +9,9 @@ import (
 // the HPCC simulator.
 
 const (
-	hpccsim = "HPCC simulator, "
-	htsim   = "uet-htsim, swift.cpp, which calls it a guess: "
+	hpccsim  = "HPCC simulator, "
+	powersim = "inet-tub/ns3-datacenter, rdma-hw.cc UpdateRatePower"
+	htsim    = "uet-htsim, swift.cpp, which calls it a guess: "
 )
 
 // packets is the range of a number of packets.
@@ -48,4 +49,13 @@ var hpccFields = []field[cc.HPCCParams]{
 	cite(hpccsim+"GLOBAL_T 0; run.py has the longest base RTT of the network (GLOBAL_T 1)", of("rtt", "T: the window is the rate times this, 0 for the base RTT of the flow's path", times.from(0, longest), func(p *cc.HPCCParams) *unit.Time { return &p.RTT })),
 	cite(hpccsim+"mix/config.txt; run.py: 1 Gbit/s", of("min_rate", "minimum rate, 0 for none", rates.from(0, fastest), func(p *cc.HPCCParams) *unit.Rate { return &p.MinRate })),
 	cite(hpccsim+"run.py hp: FAST_REACT 1", of("fast_react", "each ACK changes the rate, from the same reference rate within an RTT", boolean, func(p *cc.HPCCParams) *bool { return &p.FastReact })),
+}
+
+var powertcpFields = []field[cc.PowerTCPParams]{
+	cite(powersim+"; the HPCC simulator's U_TARGET", of("eta", "target of the normalised power", number(positiveFraction), func(p *cc.PowerTCPParams) *float64 { return &p.Eta })),
+	cite(powersim+": 0.9", of("gamma", "weight of the new rate in an update", number(positiveFraction), func(p *cc.PowerTCPParams) *float64 { return &p.Gamma })),
+	cite(powersim+": 150 Mbit/s", of("ai_rate", "step of each update, the same for all links", rates.from(0, fastest), func(p *cc.PowerTCPParams) *unit.Rate { return &p.AI })),
+	cite("own, as for hpcc", of("rtt", "T: the window is the rate times this, 0 for the base RTT of the flow's path", times.from(0, longest), func(p *cc.PowerTCPParams) *unit.Time { return &p.RTT })),
+	cite("own, as for hpcc", of("min_rate", "minimum rate, 0 for none", rates.from(0, fastest), func(p *cc.PowerTCPParams) *unit.Rate { return &p.MinRate })),
+	cite("own, as for hpcc", of("fast_react", "each ACK changes the rate, from the same reference rate within an RTT", boolean, func(p *cc.PowerTCPParams) *bool { return &p.FastReact })),
 }

@@ -31,7 +31,11 @@ var schemeSections = []schemeSection{
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 	{"dctcp", "rate by the share of marked packets", lift(dctcpFields, func(p *cc.Params) *cc.DCTCPParams { return &p.DCTCP })},
 	{"swift", "delay target with hop and flow scaling", lift(swiftFields, func(p *cc.Params) *cc.SwiftParams { return &p.Swift })},
+	{"mrc", "selective repeat over several paths, of mrc and of NICs with recovery spraying: the settings of nscc, and these", lift(mrcFields, func(p *cc.Params) *cc.MRCParams { return &p.MRC })},
+	{"nscc", "window by delay and marks (Ultra Ethernet), of mrc too; their recovery has the settings of mrc", lift(nsccFields, func(p *cc.Params) *cc.NSCCParams { return &p.NSCC })},
+	{"rccc", "receiver credit (Ultra Ethernet); its recovery has the settings of mrc", lift(rcccFields, func(p *cc.Params) *credit.Params { return &p.RCCC })},
 	{"hpcc", "rate by the load of each hop", lift(hpccFields, func(p *cc.Params) *cc.HPCCParams { return &p.HPCC })},
+	{"powertcp", "rate by the power of each hop", lift(powertcpFields, func(p *cc.Params) *cc.PowerTCPParams { return &p.PowerTCP })},
 }
 
 // schemesFields are the sections of the schemes.

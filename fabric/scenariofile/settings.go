@@ -82,14 +82,19 @@ func (b *builder) setNodes() {
 	}
 }
 
+// linkNames returns the names of a link, with its ends in either order.
+func linkNames(s *topology.Scenario, link int) []string {
+	both := s.DirectionNames(link)
+	return []string{strings.Replace(both[0], "->", "--", 1), strings.Replace(both[1], "->", "--", 1)}
+}
+
 func (b *builder) setLinks() {
 	all := b.sets
 	for k := range all {
 		b.sets = all[k : k+1] // one at a time: a setting of a link may follow one of a direction
 		for i := range b.s.Links {
 			l := &b.s.Links[i]
-			a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
-			set(b, linkSettings, l, b.links[i], "link", a+"--"+z, z+"--"+a)
+			set(b, linkSettings, l, b.links[i], append(linkNames(&b.s, i), "link")...)
 			for way, name := range b.s.DirectionNames(i) {
 				set(b, errorRates(way), l, b.links[i], name)
 			}
@@ -167,12 +172,13 @@ func settingKeys(metas []meta, want func(*meta) bool) (list []string) {
 // partsOf lists the parts of the scenario that settings can name.
 func partsOf(s *topology.Scenario) []part {
 	var links, ways []string
-	for i, l := range s.Links {
-		a, z, both := s.Nodes[l.A].Name, s.Nodes[l.B].Name, s.DirectionNames(i)
-		links, ways = append(links, a+"--"+z, z+"--"+a), append(ways, both[:]...)
+	for i := range s.Links {
+		both := s.DirectionNames(i)
+		links, ways = append(links, linkNames(s, i)...), append(ways, both[:]...)
 	}
 	list := []part{
 		{metas: metas(topFields)},
+		{kind: templatePart, metas: metas(templateFields)},
 		{"nic", namesIn(s.Nodes, func(n *topology.Node) (string, bool) { return n.Name, n.Kind == topology.NIC }), metas(nicFields)},
 		{"switch", namesIn(s.Nodes, func(n *topology.Node) (string, bool) { return n.Name, n.Kind == topology.Switch }), metas(switchFields)},
 		{"link", links, metas(linkSettings)},
@@ -180,6 +186,7 @@ func partsOf(s *topology.Scenario) []part {
 		{flows.kind, namesIn(s.Flows, func(f *topology.Flow) (string, bool) { return f.Name, f.Burst < 0 }), metas(flows.fields)},
 		{bursts.kind, namesIn(s.Bursts, func(b *topology.Burst) (string, bool) { return b.Name, !b.Workload }), metas(bursts.fields)},
 		{workloads.kind, namesIn(s.Workloads, func(w *topology.Workload) (string, bool) { return w.Name, true }), metas(workloads.fields)},
+		{collectives.kind, namesIn(s.Collectives, func(c *topology.Collective) (string, bool) { return c.Name, true }), metas(collectives.fields)},
 		{commands.kind, namesIn(s.Commands, func(c *topology.Command) (string, bool) { return c.Name, true }), metas(commands.fields)},
 	}
 	for _, section := range schemeSections {

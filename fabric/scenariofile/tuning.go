@@ -31,12 +31,18 @@ func (st *State) set(set topology.Setting, at place) {
 	}
 	switch {
 	case len(ways) > 0:
-	case strings.Contains(part, "->"):
+	case strings.Contains(part, "->") || strings.Contains(part, "--") && !st.b.known(part):
 		st.b.fault(at, "unknown link %s, want A->B or A--B with the names of two neighbours", part)
 	default:
 		part, leaf = ungroup(part, leaf)
 		st.setNodes(part, leaf, value, at)
 	}
+}
+
+// known reports whether a node has that name.
+func (b *builder) known(name string) bool {
+	_, ok := b.index[name]
+	return ok
 }
 
 // value parses the value of a setting. It returns nil, and adds a fault, if the value
@@ -97,6 +103,9 @@ func (st *State) complete(node int, leaf string, t *Tuning) {
 		t.Classes = 1 << (class[len(class)-1] - '0')
 		if t.Key == fabric.KeyAlphaShift {
 			t.Value = -t.Value // alpha is 2^-shift
+		}
+		if t.Key == fabric.KeyQueueLimit || t.Key == fabric.KeyQueueLimitLastHop {
+			st.completeLimit(node, fabric.Priority(class[len(class)-1]-'0'), t)
 		}
 	case t.Key == fabric.KeyRTTIncrement:
 		set.RTTX.D = st.b.s.ResolveIncrement(node, set.RTTX.D)

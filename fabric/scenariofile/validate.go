@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/entropy"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -23,11 +24,14 @@ func (b *builder) validate(ends [][]topology.End) {
 	b.require(t.TLow <= t.THigh, b.schemes["timely"].of("t_low"), "%s is above t_high %s", t.TLow, t.THigh)
 	b.require(p.WMin <= p.WMax, b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
 	b.checkCabling(ends)
+	b.checkRetry()
 	b.checkPayloads()
-	b.checkUETPayloads()
+	b.checkUET()
+	b.checkEntropies()
 	b.checkCodePoints()
 	for i, n := range b.s.NodesOf(topology.Switch) {
 		b.checkSwitch(&n.Switch, b.nodes[i], b.linksAt(ends[i]))
+		b.checkTrims(&n.Switch, b.nodes[i], b.s.DSCPMapAt(i))
 	}
 	b.checkConverters()
 	b.checkCETH()
@@ -84,8 +88,7 @@ func (b *builder) checkCabling(ends [][]topology.End) {
 	}
 }
 
-// checkPayloads checks that the largest data frame of every NIC fits the MTU of every
-// link.
+// checkPayloads checks that the largest data frame of every NIC fits the MTU of every link.
 func (b *builder) checkPayloads() {
 	if len(b.s.Links) == 0 {
 		return
@@ -102,22 +105,70 @@ func (b *builder) checkPayloads() {
 		if b.nodes[i].has("payload") {
 			at = b.nodes[i].of("payload")
 		}
-		frame := topology.DataFrame(n.NIC.Payload)
-		b.require(frame <= mtu, at, "a payload of %dB needs frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
-			n.NIC.Payload, frame, mtu, b.linkName(b.s.Links[narrow]), (mtu-topology.DataFrame(0))/topology.PayloadWord*topology.PayloadWord)
+		tagged := b.s.StepsOf(i) != nil
+		headers, with := b.dataFrame(0, tagged)
+		length, _ := b.dataFrame(n.NIC.Payload, tagged)
+		b.require(length <= mtu, at, "a payload of %dB needs frames of %dB%s, above the mtu of %dB of link %s: want a payload of at most %dB",
+			n.NIC.Payload, length, with, mtu, b.linkName(b.s.Links[narrow]), (mtu-headers)/topology.PayloadWord*topology.PayloadWord)
 	}
 }
 
-// checkUETPayloads checks that UET requests can carry the payloads if the scheme uses
-// UET: their length field has 14 bits.
-func (b *builder) checkUETPayloads() {
-	if scheme, err := cc.Find(b.s.Scheme); err != nil || scheme.Notification != cc.NotifyCredit {
+// dataFrame returns the length of the largest data frame of a NIC with that payload, and what the scheme
+// and the tags of a program add to it. Under a scheme over UET, flows send its requests, whose headers
+// have a tag, and commands RoCEv2.
+func (b *builder) dataFrame(payload unit.Bytes, tagged bool) (length unit.Bytes, with string) {
+	length = topology.DataFrame(payload)
+	scheme, err := cc.Find(b.s.Scheme)
+	if err != nil {
+		return length, ""
+	}
+	if scheme.Notification.UET() {
+		return max(length, payload+frame.UETHeaders+frame.FCSLen), ""
+	}
+	length, with = b.withTelemetry(length, payload, &scheme)
+	if tagged {
+		return length + frame.ImmLen, with + " with the immediate data of its program"
+	}
+	return length, with
+}
+
+// withTelemetry returns the length of a data frame with what the scheme adds to it. Telemetry has room
+// for every switch: a switch writes none into a packet without room.
+func (b *builder) withTelemetry(length, payload unit.Bytes, scheme *cc.Scheme) (_ unit.Bytes, with string) {
+	switch source := b.s.CC.CETH.Source; {
+	case scheme.Notification == cc.NotifyLoad:
+		switches := 0
+		for range b.s.NodesOf(topology.Switch) {
+			switches++
+		}
+		p := frame.Packet{BTH: frame.BTH{Opcode: frame.WriteOnly}, Payload: uint32(payload)}
+		return max(length, p.Len()+b.s.Telemetry(switches)), " with the load of their path under the scheme " + scheme.Name
+	case scheme.Notification == cc.NotifyCETH && (source == cc.CETHINT || source == cc.CETHIOAM):
+		const shim = 16 // of INT; IOAM's is shorter
+		return length + shim, fmt.Sprintf(" with the telemetry of schemes.ceth.source %s", source)
+	}
+	return length, ""
+}
+
+// checkUET checks the flows and payloads if the scheme uses UET: packet delivery contexts have 16 bits, and the length of
+// a request 14.
+func (b *builder) checkUET() {
+	if scheme, err := cc.Find(b.s.Scheme); err != nil || !scheme.Notification.UET() {
 		return
 	}
+	b.accept(b.s.CheckFlows(), b.top.of("scheme"))
 	const most = frame.MaxUETPayload / topology.PayloadWord * topology.PayloadWord
 	for i, n := range b.s.NodesOf(topology.NIC) {
 		b.require(n.NIC.Payload <= most, b.nodes[i].of("payload"),
 			"%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
+	}
+}
+
+// checkEntropies checks that the numbers of entropies are powers of two.
+func (b *builder) checkEntropies() {
+	for i, n := range b.s.NodesOf(topology.NIC) {
+		b.require(entropy.Validate(n.NIC.Entropies) == nil, b.nodes[i].of("entropies"),
+			"%d is no power of two, want 2, 4, 8 and so on up to %d", n.NIC.Entropies, entropy.Most)
 	}
 }
 
@@ -146,26 +197,13 @@ func (b *builder) checkStart(start unit.Time, at place) {
 	}
 }
 
-// checkCETH checks that the degrees are in order, that a switch can write the form
-// without a new ICRC, and that frames with telemetry fit the MTU of every link.
+// checkCETH checks that the degrees are in order, and that a switch can write the form without a new
+// ICRC.
 func (b *builder) checkCETH() {
 	p, src := &b.s.CC.CETH, b.schemes["ceth"]
 	b.require(p.Light <= p.Medium, src.of("light"), "%v is above medium %v", p.Light, p.Medium)
 	if p.Source == cc.CETHSwitch && p.Mode == cc.CETHInformation && p.Form != cc.CETHResv6 && p.Form != cc.CETHRatio6 {
 		b.fault(src.of("form"), "%s is covered by the ICRC, which a switch does not recompute: want resv6 or ratio6 with source switch", p.Form)
-	}
-	if b.s.Scheme != "ceth" || p.Source != cc.CETHINT && p.Source != cc.CETHIOAM {
-		return
-	}
-	const shim = 16 // of INT; IOAM's is shorter
-	for _, n := range b.s.NodesOf(topology.NIC) {
-		frame := topology.DataFrame(n.NIC.Payload) + shim
-		for _, l := range b.s.Links {
-			if !b.require(frame <= l.MTU, src.of("source"), "%s needs frames of %dB for a payload of %s, above the mtu of %dB of link %s: want a smaller payload or a larger mtu",
-				p.Source, frame, n.NIC.Payload, l.MTU, b.linkName(l)) {
-				return
-			}
-		}
 	}
 }
 
@@ -177,6 +215,7 @@ func (b *builder) checkSwitch(s *topology.SwitchSettings, src *source, links []t
 	for class := range fabric.Priority(fabric.Priorities) {
 		b.checkClass(s, class, src)
 	}
+	b.checkLimits(s, src, links)
 	if len(links) > 0 && (len(s.Lossless) > 0 || s.OwnClasses()) {
 		b.checkBuffer(s, src, links)
 	}

@@ -21,6 +21,9 @@ func Warnings(s *topology.Scenario) []Fault {
 	c.smallSteps(s)
 	c.strayClasses(s)
 	c.untimedLosses(s)
+	c.reordered(s)
+	c.sprayedFlows(s)
+	c.untrimmedData(s)
 	return c.list
 }
 
@@ -40,6 +43,27 @@ func (c *collector) untimedLosses(s *topology.Scenario) {
 	for _, n := range s.NodesOf(topology.NIC) {
 		if lossy && n.NIC.Timeout == 0 {
 			c.warn(n.Name, "timeout", "is 0, but links lose or damage frames: a message whose last packet is lost never completes; want a timer")
+		}
+	}
+}
+
+// sprayedFlows reports NICs that spread the packets of a flow over paths although its receiver
+// accepts them in order only, or although switches know flows by their UDP source port. The packets
+// of commands keep one path.
+func (c *collector) sprayedFlows(s *topology.Scenario) {
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		from := &s.Nodes[f.From]
+		by := from.NIC.EntropyUnder(s.Scheme)
+		if by == cc.EntropyFlow {
+			continue
+		}
+		if s.Recovers(f) == cc.RecoveryGoBackN {
+			c.warn(from.Name, "entropy", "%s spreads the packets of a flow over paths, but go-back-N takes each packet out of order for a loss: want recovery selective at both ends, or entropy flow", by)
+		}
+		if scheme.Rewrite == cc.RewriteRTTX {
+			c.warn(from.Name, "entropy", "under %s a switch knows a flow by its UDP source port, and does not count packets with another: want entropy flow", s.Scheme)
 		}
 	}
 }

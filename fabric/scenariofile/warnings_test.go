@@ -42,17 +42,44 @@ func TestWarnings(t *testing.T) {
 		{"s1.dscp={10: 4}", ""}, // no NIC sends with DSCP 10
 		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B is too small"},
 		{"timely.preset=authors", ""}, // not the scheme in use
+		{"nic.entropy=mixed", "f: h0.entropy: mixed spreads the packets of a flow over paths, but go-back-N takes each packet out of order for a loss: want recovery selective at both ends, or entropy flow"},
+		{"nic.entropy=mixed nic.recovery=selective", ""},
+		{"nic.entropy=mixed nic.recovery=selective r0.recovery=gobackn", "f: h0.entropy: mixed spreads"},
+		{"nic.entropy=mixed nic.recovery=selective r0.recovery=spraying", "f: h0.entropy: mixed spreads"}, // the ends disagree
+		{"nic.entropy=flow", ""},
+		{"scheme=mrc", ""},
+		{"scheme=mrc switch.trim=off", ""},
+		{"scheme=mrc switch.trim=off nscc.trimming=on", "f: nscc.trimming: is on, but no switch trims a class with data, so target delay and timeout are too short: want switches or off"},
+		{"scheme=mrc switch.trim=off s0.class3.trim=on nscc.trimming=on", ""},
+		{"scheme=mrc switch.trim=off nscc.trimming=off", ""},
+		{"scheme=mrc nscc.trimming=off", ""},
+		{"scheme=mrc switch.pfc=on nscc.trimming=on", "f: nscc.trimming: is on"},
+		{"nscc.trimming=on", ""}, // not the scheme in use
+		{"r0.entropy=mixed", ""}, // r0 sends no data
+		{"nic.entropy=reps nic.recovery=selective scheme=timely-rttx", "f: h0.entropy: under timely-rttx a switch knows a flow by its UDP source port, and does not count packets with another: want entropy flow"},
 	} {
 		var got string
 		if c.set == "" {
 			got = warned(t)
 		} else {
-			got = warned(t, c.set)
+			got = warned(t, settingsIn(c.set)...)
 		}
 		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("%s:\n got %q\nwant %q", c.set, got, c.want)
 		}
 	}
+}
+
+// settingsIn returns the settings of a text, which begin at words with "=".
+func settingsIn(text string) (list []string) {
+	for _, word := range strings.Fields(text) {
+		if strings.Contains(word, "=") {
+			list = append(list, word)
+		} else {
+			list[len(list)-1] += " " + word
+		}
+	}
+	return list
 }
 
 // From 100 Mbit/s to 100 Gbit/s takes ln 1000 times 64 KB over 50 Mbit/s: 70.7 ms.
