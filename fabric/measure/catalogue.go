@@ -19,11 +19,12 @@ var (
 			"the payload rate of their bottleneck")
 	Recovery = span("recovery_ms", "ms", "recovery", func(r *Run) unit.Time { return r.Recovery }).until((*Run).Unrecovered).means(
 		"the time from the burst until the long flows again average 95 % over 1 ms. Unlike the dip it excludes a scheme's own later oscillation")
-	Drops       = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
-	LinkLost    = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
-	LinkDamaged = count("link_damaged", "link errors", "damaged", func(r *Run) int64 { return r.LinkDamaged })
-	Retransmits = count("retransmits", "", "retransmitted", func(r *Run) int64 { return r.Retransmits })
-	FrameHops   = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
+	Drops        = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
+	LinkLost     = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
+	LinkReplayed = count("link_replayed", "link errors", "replayed", func(r *Run) int64 { return r.Replayed }).means("frames that ports transmitted again on links with retry")
+	LinkDamaged  = count("link_damaged", "link errors", "damaged", func(r *Run) int64 { return r.LinkDamaged })
+	Retransmits  = count("retransmits", "", "retransmitted", func(r *Run) int64 { return r.Retransmits })
+	FrameHops    = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
 )
 
 // Cost has the figures of the emulation itself. They depend on the machine, so that only
@@ -114,11 +115,12 @@ func stall(name, title string, of func(*Initiator) unit.Time) Figure {
 	})
 }
 
-// Named holds the figures of the flows, workloads and commands of a scenario.
+// Named holds the figures of the flows, workloads, commands and collectives of a scenario.
 type Named struct {
-	Flows     []FlowFigures // single flows
-	Workloads []WorkloadFigures
-	Commands  []CommandFigures
+	Flows       []FlowFigures // single flows
+	Workloads   []WorkloadFigures
+	Commands    []CommandFigures
+	Collectives []CollectiveFigures
 }
 
 // FlowFigures are the figures of a single flow.
@@ -151,6 +153,9 @@ func Catalogue(s *topology.Scenario) (all Named) {
 	}
 	for i, c := range s.Commands {
 		all.Commands = append(all.Commands, commandFigures(i, c.Name))
+	}
+	for i := range s.Collectives {
+		all.Collectives = append(all.Collectives, collectiveFigures(i, &s.Collectives[i]))
 	}
 	return all
 }

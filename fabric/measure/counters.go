@@ -46,7 +46,7 @@ func (r *Recorder) Count(m fabric.Machine) {
 // counted lists the ports of a node.
 func counted(s *topology.Scenario, ends []topology.End, n *NodeResult) (list []Port) {
 	for i, end := range ends {
-		list = append(list, Port{i, s.Nodes[end.Peer].Name, n.Ports[i].Classes})
+		list = append(list, Port{i, s.PeerName(end), n.Ports[i].Classes})
 	}
 	return list
 }

@@ -27,7 +27,7 @@ func (r *Recorder) credited(n *fabric.Note) {
 func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
 	from, to := r.s.Flows[n.Flow].From, r.s.Flows[n.Flow].To
 	s := entryOf(list, func(s Series) bool { return r.s.Flows[s.Flow].From == from && r.s.Flows[s.Flow].To == to }, func() Series {
-		return Series{Name: linkName(r.s, from, to), Bins: make([]int64, r.bins), Flow: int(n.Flow)}
+		return Series{Name: pairName(r.s, from, to), Bins: make([]int64, r.bins), Flow: int(n.Flow)}
 	})
 	s.Bins[r.bin(n.At)] += int64(n.Bytes())
 }

@@ -72,7 +72,13 @@ func (f *Figure) Label() string {
 func Figures(s *topology.Scenario) []Figure {
 	all := Catalogue(s)
 	list := append([]Figure{Tree, PausedOutside, Dip, Recovery}, OtherPauses(nil)...)
-	list = append(list, Drops, LinkLost, LinkDamaged, Retransmits, FrameHops)
+	list = append(list, Drops, LinkLost, LinkDamaged, LinkReplayed, Retransmits, RetransmittedBytes, TrimmedFrames, TrimmedBytes, OutOfOrder, Imbalance, FrameHops)
+	if Sharing(s) {
+		list = append(list, SettledFigures...)
+	}
+	if Failing(s) {
+		list = append(list, FailureFigures...)
+	}
 	for _, flow := range all.Flows {
 		list = append(list, flow.Goodput, flow.BurstGoodput)
 	}
@@ -84,6 +90,12 @@ func Figures(s *topology.Scenario) []Figure {
 	}
 	for _, c := range all.Commands {
 		list = append(list, c.Goodput, c.Completed, c.P50, c.P99)
+	}
+	for i, c := range all.Collectives {
+		list = append(list, c.List(&s.Collectives[i])...)
+	}
+	if len(s.Steps) > 0 {
+		list = append(list, ProgramTime, ProgramSteps)
 	}
 	if len(all.Commands) > 0 {
 		list = append(list, InitiatorQueue, InitiatorPAUSE, StallIn, StallOut)

@@ -219,7 +219,7 @@ func workloads(s *topology.Scenario, ends map[int]Completion, run *Run) {
 	}
 	alone := NewStandalone(s)
 	for b, burst := range s.Bursts {
-		if !burst.Workload {
+		if !burst.Workload || burst.Programs {
 			continue
 		}
 		var all, short, long sizeClass

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -23,7 +24,7 @@ func rack() *topology.Scenario {
 		return topology.Link{A: a, B: 3, BPort: port, Rate: 40 * unit.GigabitPerSec, Delay: 5 * us, MTU: 1518}
 	}
 	nic := func(name string, host int) topology.Node {
-		return topology.Node{Name: name, Kind: topology.NIC, Host: host, NIC: topology.NICSettings{Payload: 1000}}
+		return topology.Node{Name: name, Kind: topology.NIC, Host: host, NIC: topology.NICSettings{Payload: 1000, Recovery: cc.RecoveryScheme}}
 	}
 	return &topology.Scenario{
 		Name: "rack", Duration: 400 * us, Bin: 50 * us, Scheme: "pfc",

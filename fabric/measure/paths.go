@@ -13,7 +13,7 @@ import (
 // links.
 func VictimLinks(s *topology.Scenario) []string {
 	return along(s, func(h routes.Hop) (string, bool) {
-		return linkName(s, h.Peer, h.Node), s.Nodes[h.Peer].Kind == topology.Switch
+		return linkName(s, h)[1], s.Nodes[h.Peer].Kind == topology.Switch
 	})
 }
 
@@ -21,7 +21,7 @@ func VictimLinks(s *topology.Scenario) []string {
 // those nearest to the flows' receivers first.
 func VictimPorts(s *topology.Scenario) []string {
 	return along(s, func(h routes.Hop) (string, bool) {
-		return linkName(s, h.Node, h.Peer), s.Nodes[h.Node].Kind == topology.Switch
+		return linkName(s, h)[0], s.Nodes[h.Node].Kind == topology.Switch
 	})
 }
 
@@ -53,8 +53,18 @@ func along(s *topology.Scenario, pick func(routes.Hop) (string, bool)) (names []
 	return names
 }
 
-func linkName(s *topology.Scenario, from, to int) string {
+// pairName names the data from one node to another.
+func pairName(s *topology.Scenario, from, to int) string {
 	return s.Nodes[from].Name + "->" + s.Nodes[to].Name
+}
+
+// linkName returns the name of the direction of a hop, and of the opposite one.
+func linkName(s *topology.Scenario, h routes.Hop) [2]string {
+	names := s.DirectionNames(h.Link)
+	if s.Links[h.Link].A != h.Node {
+		names[0], names[1] = names[1], names[0]
+	}
+	return names
 }
 
 // dataHeaders is the header overhead of a WRITE packet without RETH, in bytes: Ethernet
@@ -103,7 +113,8 @@ func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
 // Standalone computes the completion time of a flow without other traffic, as the HPCC
 // simulator does: the round-trip propagation delay, the transmission of one payload on
 // every link, and then all bytes of the flow, headers included, at the rate of the
-// slowest link.
+// slowest link. Under schemes by the load of the path, the packets have the telemetry of the
+// switches before that link.
 type Standalone struct {
 	s           *topology.Scenario
 	routes      *routes.Table
@@ -116,7 +127,7 @@ type cost struct {
 	delay    unit.Time // one way
 	transmit unit.Time // transmission of one payload on all links
 	slowest  unit.Rate
-	overhead unit.Bytes // of each frame on the link, beyond its length
+	overhead unit.Bytes // of each frame on the slowest link, beyond its length; and its telemetry
 }
 
 // NewStandalone returns a Standalone for the flows of a scenario.
@@ -141,13 +152,16 @@ func (a *Standalone) cost(from, to int) cost {
 	if known {
 		return p
 	}
+	switches := 0
 	for h := range a.routes.Path(from, to) {
 		l := &a.s.Links[h.Link]
 		p.delay += l.Delay
 		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
-		if p.slowest == 0 || l.Rate < p.slowest {
-			p.slowest, p.overhead = l.Rate, l.Overhead
+		telemetry := a.s.Telemetry(switches)
+		if p.slowest == 0 || l.Rate < p.slowest || telemetry > 0 && l.Rate == p.slowest {
+			p.slowest, p.overhead = l.Rate, l.Overhead+telemetry
 		}
+		switches++
 	}
 	a.paths[key] = p
 	return p

@@ -38,9 +38,11 @@ type NodeResult struct {
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
 	Indicated   int64          `json:"indicated,omitempty"` // data packets received with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
+	Early       []Early        `json:"early,omitempty"`   // flows of which packets arrived here out of order
 	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
 	Done        []Done         `json:"done,omitempty"`    // completed commands of this node
 	Failed      []Failure      `json:"failed,omitempty"`  // failed and refused commands of this node
+	Steps       []StepTime     `json:"steps,omitempty"`   // by step of the host's program; empty if none was done
 	Paused      []Span         `json:"held,omitempty"`    // times in which PAUSE blocked a class of this NIC, in order; empty for a switch
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's nonzero counters at the end of the run.
@@ -90,6 +92,7 @@ type Recorder struct {
 	paused    []fabric.PauseClock // by port
 	delivered map[int]*Series     // by Series.Flow
 	started   map[fabric.FlowID]*sending
+	early     map[fabric.FlowID]int // index in result.Early; nil if it is empty
 }
 
 // sending has the series of a single flow that starts at this node.
@@ -156,6 +159,8 @@ func (r *Recorder) event(n *fabric.Note) {
 		r.result.Done = append(r.result.Done, Done{n.Command(), n.Start(), n.At})
 	case fabric.ListSearched:
 		r.result.Done = append(r.result.Done, Done{n.Command(), n.At, n.At})
+	case fabric.StepDone:
+		r.step(n)
 	case fabric.CommandFailed, fabric.CommandRefused:
 		r.result.Failed = append(r.result.Failed, Failure{n.Command(), r.result.Node, n.At, n.Kind == fabric.CommandRefused})
 	case fabric.CreditWasted:
@@ -174,12 +179,14 @@ func (r *Recorder) event(n *fabric.Note) {
 			f.rates.fill(f.rates.Bins, r.bin(n.At))
 			f.rates.value = n.Rate()
 		}
-	case fabric.Dropped:
+	case fabric.Dropped, fabric.Erred:
 		r.dropped(n)
 	case fabric.Malformed:
 		r.result.Malformed++
 	case fabric.Untracked:
 		r.result.Untracked++
+	case fabric.OutOfSequence:
+		r.outOfSequence(n)
 	case fabric.Retransmitted:
 		r.result.Retransmits += n.Packets()
 	case fabric.Completed:
@@ -188,7 +195,7 @@ func (r *Recorder) event(n *fabric.Note) {
 	}
 }
 
-// dropped counts a dropped frame by its drop reason.
+// dropped counts a frame that was dropped, or that a link with retry lost or damaged.
 func (r *Recorder) dropped(n *fabric.Note) {
 	switch p := &r.result.Ports[n.Port]; n.Reason() {
 	case fabric.DropLinkLoss:

@@ -48,25 +48,39 @@ type Run struct {
 	Drops       int64 `json:"drops"`
 	LinkLost    int64 `json:"link_lost,omitempty"`
 	LinkDamaged int64 `json:"link_damaged,omitempty"`
+	// Replayed counts the frames that ports transmitted again on links with retry.
+	Replayed    int64 `json:"link_replayed,omitempty"`
 	Malformed   int64 `json:"malformed"`
 	Retransmits int64 `json:"retransmits"`
-	Untracked   int64 `json:"untracked,omitempty"` // frames without room in a converter's flow table
+	// RetransmittedBytes is the payload that senders sent again, TrimmedBytes the payload that
+	// switches cut off TrimmedFrames packets. OutOfOrder is the largest distance of a received
+	// packet from the expected one, in packets.
+	RetransmittedBytes unit.Bytes `json:"retransmitted_bytes,omitempty"`
+	TrimmedFrames      int64      `json:"trimmed_frames,omitempty"`
+	TrimmedBytes       unit.Bytes `json:"trimmed_bytes,omitempty"`
+	OutOfOrder         int64      `json:"out_of_order,omitempty"`
+	Untracked          int64      `json:"untracked,omitempty"` // frames without room in a converter's flow table
 	// Tree is the duration of the congestion trees of the bursts. PausedOutside is the
 	// part of it in which PAUSE blocked a sender outside the bursts; see trees.
 	Tree          unit.Time    `json:"tree_ps"`
 	PausedOutside unit.Time    `json:"paused_outside_ps"`
 	Loss          unit.Time    `json:"loss_ps"` // throughput dip
 	Recovery      unit.Time    `json:"recovery_ps"`
-	Credit        *Credit      `json:"credit,omitempty"` // for schemes that grant credit
+	Credit        *Credit      `json:"credit,omitempty"`   // for schemes that grant credit
+	Failure       *Outage      `json:"failure,omitempty"`  // if a link fails
+	Parallel      []Parallel   `json:"parallel,omitempty"` // use of parallel links
+	Settled       *Settled     `json:"settled,omitempty"`  // of endless single flows alone
 	Pauses        []Pause      `json:"pauses"`
 	Errors        []LinkErrors `json:"link_errors,omitempty"`
 	Flows         []Flow       `json:"flows"`
 	// Endless are the flows of bursts that send until the run ends or they are stopped.
-	Endless    []Flow      `json:"endless_flows,omitempty"`
-	Burst      Burst       `json:"burst"`
-	Workloads  []Workload  `json:"workloads,omitempty"`
-	Commands   []Commands  `json:"commands,omitempty"`
-	Initiators []Initiator `json:"initiators,omitempty"`
+	Endless     []Flow       `json:"endless_flows,omitempty"`
+	Burst       Burst        `json:"burst"`
+	Workloads   []Workload   `json:"workloads,omitempty"`
+	Commands    []Commands   `json:"commands,omitempty"`
+	Initiators  []Initiator  `json:"initiators,omitempty"`
+	Programs    *Programs    `json:"programs,omitempty"` // if hosts have programs or take part in collectives
+	Collectives []Collective `json:"collectives,omitempty"`
 	// Series is not part of results.json; it is written to a file of its own.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
@@ -114,6 +128,8 @@ type Flow struct {
 	// BurstGoodput is the goodput from the first burst's instant until the bursts'
 	// flows have completed, 0 without a burst.
 	BurstGoodput unit.Rate `json:"burst_goodput_bps"`
+	// OutOfOrder is the largest distance of a received packet from the expected one, in packets.
+	OutOfOrder int64 `json:"out_of_order,omitempty"`
 }
 
 // Burst summarizes the flows of all bursts.
@@ -161,6 +177,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Malformed += n.Malformed
 		run.Retransmits += n.Retransmits
 		run.Untracked += n.Untracked
+		run.Replayed += int64(n.Counters["llr_replayed_frames"])
 		run.CPU += n.CPU
 		run.Nodes = append(run.Nodes, Node{
 			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops,
@@ -176,16 +193,20 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Series.Stalls = append(run.Series.Stalls, n.Stalls...)
 	}
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
-	for _, l := range s.Links {
-		a, b := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort]
-		run.direction(linkName(s, l.A, l.B), a, b)
-		run.direction(linkName(s, l.B, l.A), b, a)
+	for i, l := range s.Links {
+		a, b, ways := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort], s.DirectionNames(i)
+		run.direction(ways[topology.Forth], a, b)
+		run.direction(ways[topology.Back], b, a)
 	}
 	ends := completions(nodes)
 	run.Credit = creditOf(nodes)
+	run.Failure, run.Parallel = failure(s, run.Series.Goodput), parallels(s, nodes, ports)
+	run.Settled = settled(s, run.Series)
 	flows(s, nodes, ends, run)
+	run.losses(s, nodes)
 	workloads(s, ends, run)
 	commands(s, nodes, ports, run)
+	run.Programs, run.Collectives = programs(s, nodes), collectives(s, nodes)
 	shares := used(s, run.Series.Goodput)
 	run.Loss, run.Recovery = dip(s, shares), recovery(s, shares)
 	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, ends, shares))

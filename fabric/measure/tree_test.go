@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -26,7 +27,7 @@ func pausedDuring(instants ...unit.Time) (notes []fabric.Note) {
 func treeRack(duration, dip unit.Time) (*topology.Scenario, map[int][]fabric.Note) {
 	s := rack()
 	s.Duration = duration
-	s.Nodes = append(s.Nodes, topology.Node{Name: "h1", Kind: topology.NIC, Host: 3, NIC: topology.NICSettings{Payload: 1000}})
+	s.Nodes = append(s.Nodes, topology.Node{Name: "h1", Kind: topology.NIC, Host: 3, NIC: topology.NICSettings{Payload: 1000, Recovery: cc.RecoveryScheme}})
 	s.Links = append(s.Links, topology.Link{A: 4, B: 3, BPort: 3, Rate: 40 * unit.GigabitPerSec, Delay: 5 * us, MTU: 1518})
 	s.Flows = append(s.Flows, topology.Flow{Name: "F1", From: 4, To: 2, Size: -1, Burst: -1})
 	var delivered []fabric.Note

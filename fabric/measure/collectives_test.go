@@ -1,0 +1,49 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/collective"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// ran returns the result of an all-reduce of 1 MB among h2, h0 and h1, whose steps have these times.
+func ran(times map[int][]StepTime) Collective {
+	s := &topology.Scenario{Nodes: []topology.Node{{Name: "h0"}, {Name: "h1"}, {Name: "h2"}}}
+	s.Collectives = []topology.Collective{{Name: "sum", Nodes: []int{2, 0, 1}, Spec: collective.Spec{Kind: collective.AllReduce, Ranks: 3, Size: 1e6}}}
+	nodes := make([]*NodeResult, 3)
+	for i := range nodes {
+		nodes[i] = &NodeResult{Steps: times[i]}
+		s.Steps = append(s.Steps, topology.HostSteps{Node: i, Shares: []topology.Share{{Rank: (i + 1) % 3, First: 1, End: 3}}})
+	}
+	return collectives(s, nodes)[0]
+}
+
+func TestTimeOfCollective(t *testing.T) {
+	// The steps before and after those of the collective do not count.
+	got := ran(map[int][]StepTime{
+		0: {{0, 9 * ms, true}, {2 * ms, 3 * ms, true}, {1 * ms, 3 * ms, true}, {9 * ms, 9 * ms, true}},
+		1: {{0, 9 * ms, true}, {1 * ms, 2 * ms, true}, {1 * ms, 5 * ms, true}, {9 * ms, 9 * ms, true}},
+		2: {{0, 9 * ms, true}, {3 * ms, 5 * ms, true}, {3 * ms, 4 * ms, true}, {9 * ms, 9 * ms, true}},
+	})
+	// 8 Mbit in 4 ms; factor 2 * 2/3; h1 and h2 end last, and h2 has the lower rank
+	want := Collective{Name: "sum", Steps: 6, Done: 6, Begin: 1 * ms, Time: 4 * ms, AlgBW: 2e9, BusBW: 2666666666, Slowest: 0, SlowestHost: "h2"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestUnfinishedCollective(t *testing.T) {
+	got := ran(map[int][]StepTime{1: {{}, {1 * ms, 2 * ms, true}, {}, {}}})
+	want := Collective{Name: "sum", Steps: 6, Done: 1, Begin: 1 * ms, Time: 1 * ms, Slowest: 2, SlowestHost: "h1"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	r := &Run{Collectives: []Collective{got}}
+	f := collectiveFigures(0, &topology.Collective{Name: "sum"})
+	if text := f.Time.Text(r) + " " + f.BusBW.Text(r) + " " + f.Slowest.Text(r); text != ">1.000 - 2" {
+		t.Errorf("figures %s", text)
+	}
+}
