@@ -14,12 +14,12 @@ import (
 // reported an overload of 271 Gbit/s at 705 us that did not exist.
 func TestFirstCause(t *testing.T) {
 	s := paper(t, "pfc")
-	x, y, err := Link(s, "s1->s0")
+	x, y, link, err := Link(s, "s1->s0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []unit.Time{300 * unit.Microsecond, 600 * unit.Microsecond} {
-		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: from, To: 900 * unit.Microsecond}, nil)
+		r, err := Ask(s, Question{X: x, Y: y, Link: link, Class: topology.DataClass, From: from, To: 900 * unit.Microsecond}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestVictimGoodput(t *testing.T) {
 	if run.Series.Goodput[0].Name != "F0" {
 		t.Fatalf("%+v", run.Series.Goodput[0].Name)
 	}
-	x, y, err := Link(s, "s0->h0")
+	x, y, link, err := Link(s, "s0->h0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: 500 * unit.Microsecond, To: 1500 * unit.Microsecond}, nil)
+	r, err := Ask(s, Question{X: x, Y: y, Link: link, Class: topology.DataClass, From: 500 * unit.Microsecond, To: 1500 * unit.Microsecond}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,32 +18,35 @@ import (
 // the range [From, To).
 type Question struct {
 	X, Y     int // nodes, indices in the scenario
+	Link     int // the link between them, index in the scenario
 	Class    fabric.Priority
 	From, To unit.Time
 }
 
-// Link returns the nodes of "x->y", which must be neighbours.
-func Link(s *topology.Scenario, text string) (x, y int, err error) {
-	a, b, ok := strings.Cut(text, "->")
+// Link returns the nodes and the link of "x->y", or of "x->y#2" for the second link between
+// the same two switches.
+func Link(s *topology.Scenario, text string) (x, y, link int, err error) {
+	a, rest, ok := strings.Cut(text, "->")
+	b, _, _ := strings.Cut(rest, "#")
 	index := func(name string) int {
 		return slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == strings.TrimSpace(name) })
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("invalid link %q: must be X->Y, in quotes for a shell: X sends PAUSE to its neighbour Y", text)
+		return 0, 0, 0, fmt.Errorf("invalid link %q: must be X->Y, in quotes for a shell: X sends PAUSE to its neighbour Y", text)
 	}
 	x, y = index(a), index(b)
 	switch {
 	case x < 0:
-		return 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(a))
+		return 0, 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(a))
 	case y < 0:
-		return 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(b))
+		return 0, 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(b))
 	}
 	for _, end := range s.PortMap()[x] {
-		if end.Peer == y {
-			return x, y, nil
+		if s.PeerName(end) == strings.TrimSpace(rest) {
+			return x, y, end.Link, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("invalid link %q: %s and %s are not neighbours", text, s.Nodes[x].Name, s.Nodes[y].Name)
+	return 0, 0, 0, fmt.Errorf("invalid link %q: %s and %s are not neighbours, or have no such link", text, s.Nodes[x].Name, s.Nodes[y].Name)
 }
 
 // Report is the explanation. Durations and instants are in picoseconds of fabric time.
@@ -161,6 +164,7 @@ type Cause struct {
 	// 1.
 	Paused float64 `json:"held_share"`
 	peer   int     // index of the node behind the port
+	link   int     // index of the link behind the port
 	port   fabric.Port
 	rise   level // of the queue
 }
@@ -247,6 +251,7 @@ type Step struct {
 	Cause  Cause      `json:"cause"`        // of that PAUSE
 	Kept   *Kept      `json:"kept_paused,omitempty"`
 	x, y   int        // x sent the PAUSE to y
+	link   int        // by this link
 }
 
 // Spread is a link on which the paused node sent PAUSE itself.
@@ -275,14 +280,11 @@ type Errors struct {
 // Ask runs the scenario up to the end of the range and returns the report. It calls
 // keep now and then and returns nil if keep returns false; a nil keep always continues.
 func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
-	if q.From < 0 || q.To <= q.From || q.From >= s.Duration {
-		return nil, fmt.Errorf("invalid range from %s to %s: must not be empty, and must begin before the end of the run at %s", q.From, q.To, s.Duration)
-	}
-	q.To = min(q.To, s.Duration)
-	l, err := lab.New(s)
+	l, to, err := begin(s, q.From, q.To)
 	if err != nil {
 		return nil, err
 	}
+	q.To = to
 	o := observe(l, s, q)
 	if !run(l, q.To, keep) {
 		return nil, nil
@@ -303,6 +305,15 @@ func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
 	second.finish(r)
 	r.Verdict = o.verdict(r)
 	return r, nil
+}
+
+// begin returns a lab of the scenario, and the end of a range within the run.
+func begin(s *topology.Scenario, from, to unit.Time) (*lab.Lab, unit.Time, error) {
+	if from < 0 || to <= from || from >= s.Duration {
+		return nil, 0, fmt.Errorf("invalid range from %s to %s: must not be empty, and must begin before the end of the run at %s", from, to, s.Duration)
+	}
+	l, err := lab.New(s)
+	return l, min(to, s.Duration), err
 }
 
 // run runs the lab until the given instant. It returns false if keep stopped it.

@@ -34,7 +34,7 @@ func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	t.Helper()
 	q := Question{Class: topology.DataClass, To: s.Duration}
 	var err error
-	if q.X, q.Y, err = Link(s, link); err != nil {
+	if q.X, q.Y, q.Link, err = Link(s, link); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Ask(s, q, nil)
@@ -136,13 +136,13 @@ func TestPCNReport(t *testing.T) {
 // A range includes only the parts of pauses within it.
 func TestPausesAreClippedToTheRange(t *testing.T) {
 	s := paper(t, "pfc")
-	x, y, err := Link(s, "s1->s0")
+	x, y, link, err := Link(s, "s1->s0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	frames, paused := 0, unit.Time(0)
 	for _, cut := range [][2]unit.Time{{0, unit.Millisecond}, {unit.Millisecond, 1200 * unit.Microsecond}, {1200 * unit.Microsecond, 2 * unit.Millisecond}} {
-		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
+		r, err := Ask(s, Question{X: x, Y: y, Link: link, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,8 +192,8 @@ func TestNeverPause(t *testing.T) {
 	if r := ask(t, s, "r1->s1"); !strings.Contains(r.Verdict, "never sends PAUSE") {
 		t.Errorf("%q", r.Verdict)
 	}
-	x, y, _ := Link(s, "s1->s0")
-	r, err := Ask(s, Question{X: x, Y: y, Class: topology.ControlClass, To: unit.Millisecond}, nil)
+	x, y, link, _ := Link(s, "s1->s0")
+	r, err := Ask(s, Question{X: x, Y: y, Link: link, Class: topology.ControlClass, To: unit.Millisecond}, nil)
 	if err != nil || !strings.Contains(r.Verdict, "class 6 is not lossless at s1") {
 		t.Errorf("%v %v", r, err)
 	}
@@ -206,13 +206,13 @@ func TestNeverPause(t *testing.T) {
 // The report names the scheme of its range, whatever the initial scheme.
 func TestSchemeOfTheRange(t *testing.T) {
 	s := parse(t, slow+"live: true\nchanges: [{at: 100us, scheme: {name: pcn}}]\n")
-	x, y, err := Link(s, "s0->h0")
+	x, y, link, err := Link(s, "s0->h0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const at = 100 * unit.Microsecond
 	for cut, want := range map[[2]unit.Time]string{{0, at}: "pfc", {0, at + 1}: "pfc, then pcn", {at, 2 * at}: "pcn", {2 * at, 3 * at}: "pcn"} {
-		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
+		r, err := Ask(s, Question{X: x, Y: y, Link: link, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestInvalidLinksAndRanges(t *testing.T) {
 	for link, want := range map[string]string{
 		"s1-s0": "must be X->Y", "s1->x": `unknown node "x"`, "s1->h0": "s1 and h0 are not neighbours",
 	} {
-		if _, _, err := Link(s, link); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := Link(s, link); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", link, err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestInvalidLinksAndRanges(t *testing.T) {
 			t.Errorf("%v: %v", q, err)
 		}
 	}
-	if r, err := Ask(s, Question{X: 19, Y: 18, To: s.Duration}, func() bool { return false }); r != nil || err != nil {
+	if r, err := Ask(s, Question{X: 19, Y: 18, Link: s.LinkNamed("s0--s1"), To: s.Duration}, func() bool { return false }); r != nil || err != nil {
 		t.Errorf("stopped: %v %v", r, err)
 	}
 }

@@ -42,7 +42,7 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 		case *switching.Switch:
 			w := newWatcher(o, i, m)
 			if i == q.X {
-				o.history = newHistory(q, o.port(q.X, q.Y))
+				o.history = newHistory(q, o.port(q.X, q.Link))
 				w.history, o.history.last = o.history, w.state(0, o.history.port)
 			}
 			o.switches[i] = w
@@ -51,7 +51,7 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 			o.hosts[i] = m
 			l.Look(i, &node.Tap{
 				Frame: func(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
-					o.linkError(ends[0].Peer, i, at, way, f)
+					o.linkError(ends[0], at, way, f)
 				},
 				Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, at, notes) },
 			})
@@ -60,9 +60,9 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	return o
 }
 
-// port returns the port of a node that leads to a neighbour.
-func (o *observer) port(node, peer int) fabric.Port {
-	return fabric.Port(slices.IndexFunc(o.ends[node], func(e topology.End) bool { return e.Peer == peer }))
+// port returns the port of a node at one end of a link.
+func (o *observer) port(node, link int) fabric.Port {
+	return fabric.Port(slices.IndexFunc(o.ends[node], func(e topology.End) bool { return e.Link == link }))
 }
 
 // atHost handles the notes of a NIC at an instant.
@@ -90,15 +90,15 @@ func (o *observer) atHost(index int, at unit.Time, notes []fabric.Note) {
 	}
 }
 
-// linkError counts a frame from one node to another if it was lost or damaged on the
+// linkError counts a frame from the peer at the end of a link if it was lost or damaged on the
 // link in question.
-func (o *observer) linkError(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
-	direction := slices.Index([][2]int{{o.X, o.Y}, {o.Y, o.X}}, [2]int{from, to})
-	if way != node.Gone && way != node.Damaged || direction < 0 || at < o.From || at >= o.To {
+func (o *observer) linkError(from topology.End, at unit.Time, way node.Way, f *frame.Frame) {
+	direction := slices.Index([]int{o.X, o.Y}, from.Peer)
+	if way != node.Gone && way != node.Damaged || from.Link != o.Link || at < o.From || at >= o.To {
 		return
 	}
 	e := &o.errors[direction]
-	e.Link = o.link(from, to)
+	e.Link = o.link(from.Peer, o.Link)
 	if way == node.Gone {
 		e.Lost++
 	} else {
@@ -133,7 +133,7 @@ func (o *observer) resumed(at int, p fabric.Port, from, to unit.Time) {
 	}
 	waiting := map[fabric.FlowID]unit.Bytes{}
 	if w := o.switches[at]; w != nil {
-		if o.ends[at][p].Peer != o.X {
+		if o.ends[at][p].Link != o.Link {
 			return
 		}
 		w.sw.Waiting(o.Class, func(_, out fabric.Port, flow fabric.FlowID, length unit.Bytes) {

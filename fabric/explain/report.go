@@ -13,8 +13,8 @@ import (
 // report builds the report at the end of the range.
 func (o *observer) report() *Report {
 	r := &Report{
-		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
-		Frames: o.frames(o.X, o.Y), Paused: o.side(o.Y, o.X).paused(o.From, o.To),
+		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Link), Class: int(o.Class), From: o.From, To: o.To,
+		Frames: o.frames(o.X, o.Link), Paused: o.side(o.Y, o.Link).paused(o.From, o.To),
 		Pauses: []Pause{}, Victims: []Victim{}, Spread: []Spread{}, Rates: []Rate{},
 	}
 	if o.history != nil {
@@ -22,7 +22,7 @@ func (o *observer) report() *Report {
 	} else {
 		o.hostBuffer(r)
 	}
-	for _, p := range o.side(o.X, o.Y).pauses {
+	for _, p := range o.side(o.X, o.Link).pauses {
 		if o.overlaps(&p) {
 			r.Pauses = append(r.Pauses, p)
 		}
@@ -51,11 +51,14 @@ func (o *observer) scheme() string {
 	return first + ", then " + last
 }
 
-func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s.Nodes[y].Name }
+// link returns the name of the direction of a link from node x on.
+func (o *observer) link(x, link int) string {
+	return o.s.Nodes[x].Name + "->" + o.s.PeerName(o.ends[x][o.port(x, link)])
+}
 
-// frames counts the PAUSE frames that x sent to y in the range.
-func (o *observer) frames(x, y int) (n int) {
-	for _, at := range o.side(x, y).sent {
+// frames counts the PAUSE frames that x sent on a link in the range.
+func (o *observer) frames(x, link int) (n int) {
+	for _, at := range o.side(x, link).sent {
 		if at >= o.From && at < o.To {
 			n++
 		}
@@ -63,8 +66,8 @@ func (o *observer) frames(x, y int) (n int) {
 	return n
 }
 
-// side returns the observation of x's port to y.
-func (o *observer) side(x, y int) *side { return &o.sides[x][o.port(x, y)] }
+// side returns the observation of x's port to a link.
+func (o *observer) side(x, link int) *side { return &o.sides[x][o.port(x, link)] }
 
 // switchBuffer reports on the account of y at switch x.
 func (o *observer) switchBuffer(r *Report) {
@@ -82,7 +85,7 @@ func (o *observer) switchBuffer(r *Report) {
 	}
 	r.Peak, r.Closest, r.Timeline = h.peak.State, h.closest.State, h.timeline
 	for i := range r.Timeline {
-		r.Timeline[i].Paused = o.side(o.Y, o.X).paused(h.start(i), h.start(i+1))
+		r.Timeline[i].Paused = o.side(o.Y, o.Link).paused(h.start(i), h.start(i+1))
 	}
 	for flow, rate := range o.rates {
 		if h.flows[flow] {
@@ -108,17 +111,17 @@ func (o *observer) hostBuffer(r *Report) {
 // because the node behind the egress port had paused that port, the next step is the
 // latest earlier PAUSE of that node.
 func (o *observer) chain() (steps []Step) {
-	x, y := o.X, o.Y
-	pauses := o.side(x, y).pauses
+	x, y, link := o.X, o.Y, o.Link
+	pauses := o.side(x, link).pauses
 	first := slices.IndexFunc(pauses, func(p Pause) bool { return o.overlaps(&p) })
 	if first < 0 {
 		return nil
 	}
 	p := &pauses[first]
-	for seen := map[[2]int]bool{}; !seen[[2]int{x, y}]; {
-		seen[[2]int{x, y}] = true
+	for seen := map[[2]int]bool{}; !seen[[2]int{x, link}]; {
+		seen[[2]int{x, link}] = true
 		step := Step{
-			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.side(y, x).paused(o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
+			Link: o.link(x, link), Frames: o.frames(x, link), Paused: o.side(y, link).paused(o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y, link: link,
 		}
 		if o.switches[x] != nil {
 			step.Kept = o.kept(pauses)
@@ -127,8 +130,8 @@ func (o *observer) chain() (steps []Step) {
 		if p.Cause.Kind != Downstream {
 			break
 		}
-		x, y = p.Cause.peer, x
-		pauses = o.side(x, y).pauses
+		x, y, link = p.Cause.peer, x, p.Cause.link
+		pauses = o.side(x, link).pauses
 		later, _ := slices.BinarySearchFunc(pauses, p.At+1, func(q Pause, at unit.Time) int { return cmp.Compare(q.At, at) })
 		if later == 0 {
 			break
@@ -182,7 +185,7 @@ func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
 		return int(flow) < len(o.s.Flows) && o.s.Flows[flow].To == root.x
 	}
 	to, known := w.egress[flow]
-	return known && w.ends[to].Peer == root.Cause.peer
+	return known && w.ends[to].Link == root.Cause.link
 }
 
 // victims lists the flows that waited at y while it was paused, and that do not pass
@@ -191,8 +194,8 @@ func (o *observer) victims(r *Report) []Victim {
 	if o.history == nil || len(r.Chain) == 0 {
 		return []Victim{}
 	}
-	if clock := &o.side(o.Y, o.X).clock; clock.Running() {
-		o.resumed(o.Y, o.port(o.Y, o.X), clock.Since(), o.To)
+	if clock := &o.side(o.Y, o.Link).clock; clock.Running() {
+		o.resumed(o.Y, o.port(o.Y, o.Link), clock.Since(), o.To)
 	}
 	list := []Victim{}
 	for flow, v := range o.waiting {
@@ -208,8 +211,8 @@ func (o *observer) victims(r *Report) []Victim {
 func (o *observer) spread() []Spread {
 	list := []Spread{}
 	for _, end := range o.ends[o.Y] {
-		if n := o.frames(o.Y, end.Peer); n > 0 && end.Peer != o.X {
-			list = append(list, Spread{o.link(o.Y, end.Peer), n})
+		if n := o.frames(o.Y, end.Link); n > 0 && end.Link != o.Link {
+			list = append(list, Spread{o.link(o.Y, end.Link), n})
 		}
 	}
 	return list

@@ -71,11 +71,11 @@ func (o *observer) secondPass(l *lab.Lab, r *Report) *secondPass {
 func (s *secondPass) follow(r *Report) {
 	first := unit.Never
 	for _, step := range r.Chain {
-		if spans := s.o.side(step.y, step.x).pausedUntil(s.o.To); len(spans) > 0 {
+		if spans := s.o.side(step.y, step.link).pausedUntil(s.o.To); len(spans) > 0 {
 			first = min(first, spans[0].from)
 		}
 	}
-	for _, p := range s.o.side(s.o.Y, s.o.X).pausedUntil(s.o.To) {
+	for _, p := range s.o.side(s.o.Y, s.o.Link).pausedUntil(s.o.To) {
 		if p.to > s.o.From && p.from < s.o.To {
 			if s.paused.to == 0 {
 				s.paused.from = max(p.from, s.o.From)

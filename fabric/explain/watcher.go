@@ -69,7 +69,7 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 	matches := class == w.o.Class
 	switch {
 	case way == node.Damaged || way == node.Gone:
-		w.o.linkError(w.ends[port].Peer, w.index, at, way, f)
+		w.o.linkError(w.ends[port], at, way, f)
 	case way == node.Out:
 		if matches {
 			w.egress[switching.FlowOf(f)] = port
@@ -165,8 +165,8 @@ func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
 	then := &a.to[worst]
 	joined, queued, paused := w.sw.Joined(fabric.Port(worst), w.o.Class)
 	c := Cause{
-		Kind: Overload, Egress: w.o.s.Nodes[end.Peer].Name, Bytes: waiting[worst], Queue: queued, Before: then.queued, Ports: len(ingress[worst]),
-		Load: unit.Over(joined-then.joined, at-a.since), Rate: w.o.s.Links[end.Link].Rate, peer: end.Peer,
+		Kind: Overload, Egress: w.o.s.PeerName(*end), Bytes: waiting[worst], Queue: queued, Before: then.queued, Ports: len(ingress[worst]),
+		Load: unit.Over(joined-then.joined, at-a.since), Rate: w.o.s.Links[end.Link].Rate, peer: end.Peer, link: end.Link,
 		port: fabric.Port(worst), rise: w.sides[worst].rise.growth(),
 	}
 	if at > a.since {
@@ -190,19 +190,25 @@ const others = "others"
 
 // holdings lists the flows that occupy the account of a port, by flow and egress port.
 func (w *watcher) holdings(port fabric.Port) []Holding {
+	return holdings(w.sw, w.o.Class, w.ends, w.o.s, w.o.name, func(from, _ fabric.Port) bool { return from == port })
+}
+
+// holdings lists the flows of a class that occupy the buffer of a switch with the given links, by
+// name and egress port: of the frames that keep selects by their ingress and egress port.
+func holdings(sw *switching.Switch, class fabric.Priority, ends []topology.End, s *topology.Scenario, name func(fabric.FlowID) string, keep func(from, to fabric.Port) bool) []Holding {
 	type key struct {
-		flow fabric.FlowID
+		name string
 		to   fabric.Port
 	}
 	bytes := map[key]unit.Bytes{}
-	w.sw.Waiting(w.o.Class, func(from, to fabric.Port, flow fabric.FlowID, length unit.Bytes) {
-		if from == port {
-			bytes[key{flow, to}] += length
+	sw.Waiting(class, func(from, to fabric.Port, flow fabric.FlowID, length unit.Bytes) {
+		if keep(from, to) {
+			bytes[key{name(flow), to}] += length
 		}
 	})
 	list := make([]Holding, 0, len(bytes))
 	for k, n := range bytes {
-		list = append(list, Holding{Flow: w.o.name(k.flow), Egress: w.o.s.Nodes[w.ends[k.to].Peer].Name, Bytes: n})
+		list = append(list, Holding{Flow: k.name, Egress: s.PeerName(ends[k.to]), Bytes: n})
 	}
 	slices.SortFunc(list, func(a, b Holding) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.Egress, b.Egress))
