@@ -16,10 +16,10 @@ import (
 // the scenario's changes from since on, in the order in which they take effect. Without
 // nodes, it plans for every node of the scenario.
 func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change {
-	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
-	s = withoutPFC(s, scheme)
+	s = s.AsBuilt()
 	all := len(nodes) == 0
-	p := planner{s: s, state: scenariofile.StateBefore(s, 0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	p := planner{s: s, scheme: scheme, state: scenariofile.StateBefore(s, 0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
 	for _, st := range s.Streams() {
 		name := s.Commands[st.Command].Name
 		p.streams[name] = append(p.streams[name], st)
@@ -47,8 +47,9 @@ func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change
 
 // planner walks through the changes in order of time.
 type planner struct {
-	s     *topology.Scenario
-	state *scenariofile.State // after the present change
+	s      *topology.Scenario
+	scheme cc.Scheme
+	state  *scenariofile.State // after the present change
 	// Connections that the scenario's commands need, and which of them exist already.
 	connections []topology.Connection
 	streams     map[string][]topology.Stream // by the name of the commands
@@ -173,12 +174,15 @@ func (p *planner) choice(node int) (list []fabric.Pair) {
 }
 
 // post returns the new connections of which the node is one end, and the commands that
-// its host posts.
+// its host posts. A switch that converts ECN into RTT gets all new connections.
 func (p *planner) post(node int) (part fabric.Change, affected bool) {
 	post := &p.c.Post
 	verb, _ := work.ParseVerb(post.Verb) // the scenario is valid
+	n := &p.s.Nodes[node]
+	_, learns := rewritten(&n.Switch, p.scheme)
+	learns = learns && n.Kind == topology.Switch
 	for _, k := range p.fresh {
-		if k.From == node || k.To == node {
+		if learns || k.From == node || k.To == node {
 			part.Connections = append(part.Connections, connection(p.s, &k))
 		}
 	}

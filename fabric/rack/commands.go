@@ -139,7 +139,7 @@ func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 				ID: st.First, Verb: verb, Size: cmd.Size, Address: cmd.Address, Operand: cmd.Operand, Compare: cmd.Expected,
 				Rank: int64(cmd.Urgency), Counter: int32(st.Command), After: trigger(r.s, cmd),
 			},
-			At: cmd.At, Every: cmd.Every, Count: cmd.Count,
+			At: cmd.At, Every: cmd.Every, Count: cmd.Count, Posts: cmd.Posts,
 		},
 	})
 }

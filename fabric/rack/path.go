@@ -21,7 +21,8 @@ func NewPaths(s *topology.Scenario, down map[int]bool) *Paths {
 }
 
 // Of returns the indices of the nodes on the path of a flow, including both ends. It
-// returns nil if there is no path.
+// returns nil if there is no path. The packets of a flow that chooses an entropy for each may take
+// other paths too.
 func (p *Paths) Of(f topology.Flow) (nodes []int) {
 	from, to := frame.HostIP(p.s.Nodes[f.From].Host), frame.HostIP(p.s.Nodes[f.To].Host)
 	for at := f.From; at != f.To; {

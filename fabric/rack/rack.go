@@ -6,11 +6,11 @@ package rack
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/llr"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/nic/qp"
 	"github.com/rackfab/rackfab/fabric/switching"
@@ -27,6 +27,7 @@ type Rack struct {
 	sample fabric.Sampling
 	ends   [][]topology.End
 	paths  *routes.Paths
+	bdp    unit.Bytes
 	flows  [][]int  // indices of the flows that begin or end at a node
 	number []uint32 // of each switch, by node: counted from 0; identifies the switch in telemetry and CETH
 
@@ -35,16 +36,20 @@ type Rack struct {
 	streams     [][]topology.Stream // by the node that they are from
 }
 
-// New prepares the rack of a scenario. It returns an error if the scheme is unknown
+// New prepares the rack of a scenario. It returns an error if the scheme is unknown, if it cannot number all flows
 // or, where flows may be added later, if its parameters are invalid.
 func New(s *topology.Scenario) (*Rack, error) {
 	scheme, err := cc.Find(s.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	s = withoutPFC(s, scheme)
+	if err := s.CheckFlows(); err != nil {
+		return nil, err
+	}
+	s = s.AsBuilt()
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes)), number: make([]uint32, len(s.Nodes))}
 	r.paths = routes.NewPaths(s, r.ends)
+	r.bdp = r.paths.BDP()
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
 	next := uint32(0)
 	for i := range s.NodesOf(topology.Switch) {
@@ -59,24 +64,6 @@ func New(s *topology.Scenario) (*Rack, error) {
 		}
 	}
 	return r, r.checkParams()
-}
-
-// withoutPFC returns the scenario without lossless classes if the scheme is one without PFC. The
-// classes keep the marking that the scheme gives to lossless ones.
-func withoutPFC(s *topology.Scenario, scheme cc.Scheme) *topology.Scenario {
-	if !scheme.Lossy {
-		return s
-	}
-	lossy := *s
-	lossy.Nodes = slices.Clone(s.Nodes)
-	for i := range lossy.Nodes {
-		set := &lossy.Nodes[i].Switch
-		for _, class := range set.Lossless {
-			set.Marking[class] = cmp.Or(set.Marking[class], scheme.Marking)
-		}
-		set.Lossless = nil
-	}
-	return &lossy
 }
 
 // connect assigns the connections and streams of the scenario's commands to their nodes.
@@ -121,6 +108,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	c := nic.Config{
 		Name: n.Name, Seed: s.Seed, Delay: link.Delay, Flaws: r.flaws(node, 0),
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
+		MTU: link.MTU, Retry: retry(&link),
 		MirrorPorts: n.NIC.ACKPorts == "mirrored",
 		AckWithData: n.NIC.ACKClass == "data",
 		Sampling:    r.sample,
@@ -128,9 +116,12 @@ func (r *Rack) nicConfig(node int) nic.Config {
 			Host: n.Host, Rate: link.Rate, Overhead: link.Overhead,
 			Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
 			ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(), Clock: n.NIC.Clock,
-			PaceByGap:    n.NIC.Pacer == "gap",
+			PaceByGap: n.NIC.Pacer == "gap",
+			Entropy:   n.NIC.EntropyUnder(s.Scheme), Entropies: n.NIC.Entropies,
 			Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
 			Path: func(to int) cc.Path { return r.paths.Between(n.Host, to) },
+
+			TrimmedLastHop: s.TrimmedLastHop(),
 		},
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
@@ -150,16 +141,25 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	for _, i := range r.flows[node] {
 		c.Flows = append(c.Flows, flow(s, i))
 	}
+	if h := s.StepsOf(node); h != nil {
+		c.Program = &h.Program
+	}
 	r.addCommands(&c, node, link)
 	return c
 }
 
-// longestRTT returns the longest base RTT of the flows from a node, 0 if there are none.
+// longestRTT returns the longest base RTT of the flows from a node, and of the connections of
+// commands at it: both their ends send data, one of them in response to GETs. It returns 0 if the
+// node has none.
 func (r *Rack) longestRTT(node int) (longest unit.Time) {
 	for _, i := range r.flows[node] {
 		if f := &r.s.Flows[i]; f.From == node {
 			longest = max(longest, r.paths.RTT(f.From, f.To))
 		}
+	}
+	for _, i := range r.connected[node] {
+		k := &r.connections[i]
+		longest = max(longest, r.paths.RTT(node, k.From+k.To-node))
 	}
 	return longest
 }
@@ -174,6 +174,15 @@ func (r *Rack) flaws(node int, port fabric.Port) fabric.Flaws {
 		way = topology.Back
 	}
 	return fabric.NewFlaws(r.s.Seed, index, way == topology.Back, l.Loss[way], l.Corrupt[way])
+}
+
+// retry returns the complete settings of link-layer retry of a link, nil without it.
+func retry(l *topology.Link) *llr.Settings {
+	if !l.Retry.On {
+		return nil
+	}
+	s, _ := l.CompleteRetry() // the scenario is valid
+	return &s
 }
 
 // indication returns how the switches write congestion into the ACKs that pass, nil
@@ -195,7 +204,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	c := switching.Config{
 		Indicate: indication(s, scheme),
 		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: r.number[node], Seed: switchSeed(s, node),
-		Buffer: set.Buffer, Routes: r.paths.By(node), DSCP: s.DSCPMapAt(node), Weights: set.Weights,
+		Buffer: set.Buffer, Routes: r.paths.By(node), Balance: set.Balance, Detection: set.Detection, DSCP: s.DSCPMapAt(node), Weights: set.Weights,
 		Sampling:    r.sample,
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,
@@ -204,22 +213,35 @@ func (r *Rack) switchConfig(node int) switching.Config {
 		l := s.Links[end.Link]
 		c.Ports = append(c.Ports, switching.PortConfig{
 			Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU, Flaws: r.flaws(node, fabric.Port(port)),
+			Retry: retry(&l), LastHop: s.Nodes[end.Peer].Kind == topology.NIC,
 		})
 	}
 	for p := range c.Classes {
 		c.Classes[p] = classConfig(&set, fabric.Priority(p), scheme)
+		r.bound(&c.Classes[p], &set, fabric.Priority(p))
 	}
-	for p := range c.Classes {
-		if c.Classes[p].Rewrite == cc.RewriteRTTX {
-			c.RTTX.Params = set.RTTX
-			c.RTTX.D, c.RTTX.PMax = s.Increment(node), c.Classes[p].RED.Pmax
-			for i := range s.Flows[:s.InitialFlows()] { // the control plane informs all switches
-				c.RTTX.Flows = append(c.RTTX.Flows, flow(s, i))
-			}
-			break
+	if class, ok := rewritten(&set, scheme); ok {
+		c.RTTX.Params = set.RTTX
+		c.RTTX.D, c.RTTX.PMax = s.Increment(node), c.Classes[class].RED.Pmax
+		for i := range s.Flows[:s.InitialFlows()] { // the control plane informs all switches
+			c.RTTX.Flows = append(c.RTTX.Flows, flow(s, i))
+		}
+		for i := range r.connections {
+			c.RTTX.Connections = append(c.RTTX.Connections, connection(s, &r.connections[i]))
 		}
 	}
 	return c
+}
+
+// rewritten returns the first class in which a switch converts ECN into RTT under the rack's
+// scheme, or false if there is none.
+func rewritten(set *topology.SwitchSettings, scheme cc.Scheme) (fabric.Priority, bool) {
+	for class := range fabric.Priority(fabric.Priorities) {
+		if classConfig(set, class, scheme).Rewrite == cc.RewriteRTTX {
+			return class, true
+		}
+	}
+	return 0, false
 }
 
 // classConfig returns the configuration of a class at a switch under the rack's
@@ -229,8 +251,9 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	k := switching.ClassConfig{
 		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift,
 		Marking: cmp.Or(set.Marking[class], cc.MarkNone), Rewrite: cmp.Or(set.Rewrite[class], cc.RewriteNone),
-		RED:  switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
-		Step: switching.StepConfig{K: set.Step, Per: set.StepPer},
+		Routing: p.Routing,
+		RED:     switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
+		Step:    switching.StepConfig{K: set.Step, Per: set.StepPer},
 		QCN: switching.QCNConfig{
 			SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
 			AtDeparture: set.QCN.Sampling == "departure",
@@ -243,6 +266,25 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	return k
 }
 
+// bound completes the configuration of a class by what refers to egress queues and the BDP.
+func (r *Rack) bound(k *switching.ClassConfig, set *topology.SwitchSettings, class fabric.Priority) {
+	limit, lastHop, trims := set.Queue(class)
+	q := &set.Queues
+	if k.Marking == cc.MarkBDP {
+		share := func(x float64) unit.Bytes { return topology.Extent{BDP: x}.At(r.bdp) }
+		k.Marking, k.RED = cc.MarkRED, switching.REDConfig{Kmin: share(q.Kmin), Kmax: share(q.Kmax), Pmax: q.Pmax}
+	}
+	if k.Lossless {
+		return
+	}
+	k.Queue = switching.QueueConfig{Limit: limit.At(r.bdp), LastHop: lastHop.At(r.bdp)}
+	if trims {
+		k.Queue.Trim = switching.TrimConfig{
+			On: true, Size: q.TrimSize, DSCP: q.TrimDSCP, DSCPLastHop: q.TrimDSCPLastHop, Policy: switching.TrimPolicy(q.TrimPolicy),
+		}
+	}
+}
+
 // flow converts flow i of the scenario to the form that a NIC takes.
 func flow(s *topology.Scenario, i int) fabric.Flow {
 	f := s.Flows[i]
@@ -251,9 +293,13 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
 		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
 		Excess:   s.Nodes[f.To].NIC.UsesExcess(),
-		Selective: s.Nodes[f.From].NIC.RecoveryUnder(s.Scheme) == cc.RecoverySelective &&
-			s.Nodes[f.To].NIC.RecoveryUnder(s.Scheme) == cc.RecoverySelective,
+		Recovery: recoveries[s.Recovers(&f)],
 	}
+}
+
+// recoveries are the forms of loss recovery by their names in a scenario.
+var recoveries = map[cc.Recovery]fabric.Recovery{
+	cc.RecoveryGoBackN: fabric.GoBackN, cc.RecoverySelective: fabric.Selective, cc.RecoverySpraying: fabric.Spraying,
 }
 
 // codePoint returns the DSCP of frames of a class.

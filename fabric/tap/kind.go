@@ -9,7 +9,7 @@ import (
 )
 
 // Kinds is a set of kinds of frames. The empty set selects all frames.
-type Kinds uint8
+type Kinds uint16
 
 // Kinds of frames.
 const (
@@ -21,9 +21,10 @@ const (
 	Credit                    // credit of UET, and requests for it
 	Request                   // READ and atomic requests
 	Other                     // invalid frames
+	Trimmed                   // data whose payload a switch cut off
 )
 
-var kindNames = []string{"data", "ack", "cnp", "cnm", "pfc", "credit", "request", "other"}
+var kindNames = []string{"data", "ack", "cnp", "cnm", "pfc", "credit", "request", "other", "trimmed"}
 
 // KindNames returns the names of the kinds, in the form that ParseKinds accepts.
 func KindNames() []string { return slices.Clone(kindNames) }
@@ -56,6 +57,7 @@ var kinds = [...]Kinds{
 	frame.RoleCNM:           CNM,
 	frame.RoleCredit:        Credit,
 	frame.RoleCreditRequest: Credit,
+	frame.RoleTrimmed:       Trimmed,
 }
 
 // kindOf returns the kind of a frame. The response to an atomic has no payload and is

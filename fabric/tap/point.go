@@ -16,13 +16,13 @@ type Point struct {
 	Node int // index in the scenario
 	Port fabric.Port
 	Name string // "s1:p2"
-	Peer string // the node at the other end
+	Peer string // the node at the other end, see Scenario.PeerName
 }
 
 // Points returns the ports that match names, in the order of names and without
 // duplicates. NODES selects all ports of nodes and ranges ("s1", "h0..h3"), NODE:pN the
-// port with that number, NODE:PEER the ports that lead to another node. The error
-// lists every name without a match.
+// port with that number, NODE:PEER the ports that lead to another node, NODE:PEER#2 the second
+// of them. The error lists every name without a match.
 func Points(s *topology.Scenario, names []string) ([]Point, error) {
 	var points []Point
 	var faults []error
@@ -57,8 +57,8 @@ func find(s *topology.Scenario, ends [][]topology.End, name string) (points []Po
 		}
 		found := 0
 		for p, end := range ends[i] {
-			peer := s.Nodes[end.Peer].Name
-			if one && port != peer && port != "p"+strconv.Itoa(p) {
+			peer := s.PeerName(end)
+			if one && port != peer && port != s.Nodes[end.Peer].Name && port != "p"+strconv.Itoa(p) {
 				continue
 			}
 			found++

@@ -65,7 +65,9 @@ func TestKinds(t *testing.T) {
 		(&frame.Packet{DSCP: 26, TTL: 64, BTH: frame.BTH{Opcode: op}}).Build(f)
 		return f
 	}
-	pfc, uet := new(frame.Frame), new(frame.Frame)
+	pfc, uet, trimmed := new(frame.Frame), new(frame.Frame), new(frame.Frame)
+	(&frame.Packet{TTL: 64, Payload: 100, BTH: frame.BTH{Opcode: frame.WriteOnly}, RETH: frame.RETH{Length: 100}}).Build(trimmed)
+	trimmed.Trim(64, 10)
 	(&frame.PFC{Enable: 8}).Build(pfc)
 	(&frame.UET{Header: frame.Packet{TTL: 64}, Type: frame.UETControl, Control: frame.UETCredit}).Build(uet)
 	for _, c := range []struct {
@@ -82,6 +84,7 @@ func TestKinds(t *testing.T) {
 		{built(frame.FetchAdd), Request},
 		{pfc, PFC},
 		{uet, Credit},
+		{trimmed, Trimmed},
 		{new(frame.Frame), Other},
 	} {
 		if got := kindOf(c.frame); got != c.want {
