@@ -61,6 +61,28 @@ flows:
 	return s
 }
 
+// contended returns a rack whose links to r0 and r1 are congested, by data to r0 and by responses
+// to the READs of r1. Random changes need not congest them, and differ with the table of schemes.
+func contended(t *testing.T, scheme string) *topology.Scenario {
+	t.Helper()
+	s := looped(t, scheme)
+	hosts := []string{"h0", "h1", "h2", "h3"}
+	for _, c := range []topology.Change{
+		{At: 10 * unit.Microsecond, Verb: topology.ChangeBurst, Burst: topology.BurstSpec{
+			Name: "data", From: hosts, To: "r0", Flows: 2, Size: 64 << 10, Class: topology.DataClass,
+		}},
+		{At: 500 * unit.Microsecond, Verb: topology.ChangePost, Post: topology.PostSpec{
+			Name: "reads", Verb: "get", From: []string{"r1"}, To: hosts, Size: 256 << 10, Count: 4,
+		}},
+	} {
+		var err error
+		if s, err = scenariofile.Extend(s, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // A run under random changes always has the same digest: in one go, in windows, with
 // changes made one by one during the run, and after writing and reading a file.
 func TestRandomChangesKeepTheDigest(t *testing.T) {

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
@@ -49,43 +46,14 @@ func TestEveryMessageFinishesOnLossyLinks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := flawed(rt)
 		c := newCensus(t, s)
-		done := 0
-		follow := func(until unit.Time) bool {
-			e, arrived, ok := c.step(until)
-			if !ok {
-				return false
-			}
-			err := c.count(e, arrived)
-			if err == nil {
-				err = c.balance()
-			}
-			if err != nil {
-				rt.Fatalf("under %s, at %s, after an event at %s: %v", s.Scheme, e.at, s.Nodes[e.node].Name, err)
-			}
-			for _, n := range c.out.Notes {
-				if n.Kind == fabric.Completed {
-					done++
-				}
-			}
-			return true
-		}
-		for done < len(s.Flows) && follow(s.Duration) {
-		}
-		if done < len(s.Flows) {
-			rt.Fatalf("under %s: %d of %d flows done at %s", s.Scheme, done, len(s.Flows), c.now)
-		}
-		end := c.now + 1
-		for follow(end) {
-		}
+		end := c.finish(rt, c)
 		if err := c.counted(); err != nil {
 			rt.Fatalf("under %s: %v", s.Scheme, err)
 		}
 		for reason, n := range c.failed {
 			failed[reason] += n
 		}
-		if diff := cmp.Diff(c.notes, notesUntil(rt, s, end), cmpopts.EquateComparable(fabric.Event{})); diff != "" {
-			rt.Fatalf("the lab differs from the slow one under %s:\n%s", s.Scheme, diff)
-		}
+		c.sameNotes(rt, end)
 	})
 	if failed[fabric.DropLinkLoss] == 0 || failed[fabric.DropBadFCS] == 0 {
 		t.Errorf("links failed %v frames, want some of each kind", failed)
@@ -117,17 +85,4 @@ func (c *census) counted() error {
 		}
 	}
 	return nil
-}
-
-// notesUntil runs the lab and returns the notes of each node.
-func notesUntil(t *rapid.T, s *topology.Scenario, end unit.Time) [][]fabric.Note {
-	l, err := lab.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := make([][]fabric.Note, len(s.Nodes))
-	l.PerFrame = true
-	l.Listen = func(node int, some []fabric.Note) { notes[node] = append(notes[node], some...) }
-	l.Run(end)
-	return notes
 }

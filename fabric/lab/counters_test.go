@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -93,11 +94,21 @@ func (k *clerk) passed(at unit.Time, port fabric.Port, way node.Way, f *frame.Fr
 		k.nak(way)
 	case op == frame.OpcodeCNP && way == node.In:
 		k.add(1, "%s cnps", k.name)
+	case op == frame.OpcodeCNP:
+		k.enhanced(f)
 	}
 }
 
 func (k *clerk) nak(way node.Way) {
 	k.add(1, "%s %s", k.name, [...]string{"packet_seq_err", "tx_naks"}[way])
+}
+
+// enhanced books a CNP that carries the CETH. It has no note of its own: Indicated is
+// noted when the indication changes. The others are booked by Notified.
+func (k *clerk) enhanced(f *frame.Frame) {
+	if _, ok := f.CETH(); ok {
+		k.add(1, "%s np_cnp_sent", k.name)
+	}
 }
 
 func (k *clerk) pfc(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
@@ -145,6 +156,11 @@ func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 			k.add(uint64(n.Packets()), "%s retransmitted_packets", k.name)
 		case fabric.OutOfSequence:
 			k.add(1, "%s out_of_sequence", k.name)
+		case fabric.Trimmed:
+			k.port(n.Port, n.Priority, "SAI_QUEUE_STAT_TRIM_PACKETS", 1)
+			k.port(n.Port, n.Priority, "trimmed_bytes", uint64(n.Cut()))
+		case fabric.TrimmedIn:
+			k.add(1, "%s rx_trimmed_packets", k.name)
 		case fabric.TimedOut:
 			k.add(1, "%s local_ack_timeout_err", k.name)
 		case fabric.Notified:
@@ -185,8 +201,8 @@ func (k *clerk) dropped(n *fabric.Note) {
 func kept(name string) bool {
 	return !slices.ContainsFunc([]string{
 		"CURR_OCCUPANCY_BYTES", "_phy", "link_loss_frames", "_pause_duration", "_pause_transition", "np_ecn_marked_roce_packets", "duplicate_request",
-		"rx_buffer_peak_bytes", "commands_", "retries", "stale_responses", "response_drops", "unexpected_messages", "mcu_skips", "stall_no_",
-		"rttx_counted_packets", "rttx_slight_packets", "rttx_severe_packets",
+		"rx_buffer_peak_bytes", "retransmitted_bytes", "commands_", "retries", "stale_responses", "response_drops", "unexpected_messages", "mcu_skips", "stall_no_",
+		"entropies_", "entropy_freezes", "rttx_counted_packets", "rttx_slight_packets", "rttx_severe_packets",
 	}, func(part string) bool { return strings.Contains(name, part) })
 }
 
@@ -228,7 +244,7 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		k := &clerk{
-			booked: counters, first: first, name: n.Name, dscp: s.DSCPMapAt(i), sw: n.Kind == topology.Switch, cnm: n.Switch.QCN.CNMClass,
+			booked: counters, first: first, name: n.Name, dscp: s.AsBuilt().DSCPMapAt(i), sw: n.Kind == topology.Switch, cnm: n.Switch.QCN.CNMClass,
 		}
 		l.Look(i, &node.Tap{Frame: k.frame, Event: k.event})
 	}
@@ -239,10 +255,10 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	}
 	gotCounters, gotFirst := flatten(run)
 	if diff := cmp.Diff(counters, gotCounters); diff != "" {
-		t.Errorf("counters from frames and notes (-), from the machines (+):\n%s", diff)
+		t.Errorf("%s: counters from frames and notes (-), from the machines (+):\n%s", s.Scheme, diff)
 	}
 	if diff := cmp.Diff(first, gotFirst); diff != "" {
-		t.Errorf("first instants from frames and notes (-), from the machines (+):\n%s", diff)
+		t.Errorf("%s: first instants from frames and notes (-), from the machines (+):\n%s", s.Scheme, diff)
 	}
 	seen := map[string]bool{}
 	for _, list := range []booked{counters, first} {
@@ -259,13 +275,17 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 func TestCountersMatchFramesAndEvents(t *testing.T) {
 	seen := map[string]bool{}
 	take := func(s *topology.Scenario) {
-		for name := range clerks(t, s) {
-			seen[name] = true
-		}
+		maps.Copy(seen, clerks(t, s))
 	}
 	for i, scheme := range cc.Schemes {
 		base := looped(t, scheme.Name)
 		take(steering.New(base, uint64(i)).Extend(base, 0, base.Duration, 40))
+	}
+	for scheme, want := range map[string]string{"ceth": "np_cnp_sent", "timely-rttx": "rttx_rewritten_packets"} {
+		found := clerks(t, contended(t, scheme))
+		if maps.Copy(seen, found); !found[want] {
+			t.Errorf("%s was 0 under %s", want, scheme)
+		}
 	}
 	text, _ := scenariofile.Builtin("get-incast")
 	s, err := scenariofile.ParseWith("get-incast", text, []topology.Setting{{Key: "duration", Value: "300us"}, {Key: "nic.pacing", Value: "off"}})
@@ -277,53 +297,10 @@ func TestCountersMatchFramesAndEvents(t *testing.T) {
 		"first_ce", "first_pause_sent", "first_pause_received", "tx_acks", "rx_acks", "tx_naks", "packet_seq_err", "np_cnp_sent", "cnps",
 		"retransmitted_packets", "out_of_sequence", "local_ack_timeout_err", "lost_frames", "rttx_event_packets", "rttx_rewritten_packets", "tx_prio3_pause", "rx_prio3_pause",
 		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", "SAI_PORT_STAT_PFC_3_TX_PKTS",
+		"SAI_QUEUE_STAT_TRIM_PACKETS", "trimmed_bytes", "rx_trimmed_packets",
 	} {
 		if !seen[want] {
 			t.Errorf("%s was 0 in every run", want)
 		}
-	}
-}
-
-// A command that fails is counted under its entry, whether its retries were used up
-// behind a cut link or it was refused; the first are listed one by one.
-func TestFailedCommandsAreCountedPerEntry(t *testing.T) {
-	s, err := scenariofile.Parse("failing.yaml", []byte(`name: failing
-duration: 4ms
-defaults: {link: {rate: 100Gbps, delay: 1us}, nic: {timeout: 100us, retries: 2}}
-nics: {a: , b: , c: }
-switches: {s0: }
-links:
-  - endpoints: ["a, b, c", s0]
-commands:
-  - {name: cut, verb: put, from: a, to: b, size: 4KB, count: 150, at: 20us}
-  - {name: whole, verb: put, from: c, to: a, size: 4KB, count: 10, at: 20us}
-changes:
-  - {at: 10us, link_down: b--s0}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newLab(t, s)
-	l.Run(s.Duration)
-	nodes := l.Results()
-	run, err := measure.Merge(s, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cut, whole := run.Commands[0], run.Commands[1]
-	if cut.Failed != 150 || cut.Completed != 0 || len(cut.Failures) != measure.MostFailures || cut.Failures[0].Node != "a" || cut.Failures[0].At < 220*unit.Microsecond {
-		t.Errorf("%+v", cut)
-	}
-	if whole.Failed != 0 || whole.Completed != 10 || whole.Failures != nil {
-		t.Errorf("%+v", whole)
-	}
-	r := measure.NewRecorder(s, 2, s.PortMap()[2])
-	r.Observe([]fabric.Note{{Event: fabric.EventOf(fabric.CommandRefused, int64(nodes[2].Done[0].ID), 0), At: 7}})
-	nodes[2] = r.Result()
-	if run, err = measure.Merge(s, nodes); err != nil {
-		t.Fatal(err)
-	}
-	if got := run.Commands[1]; got.Failed != 1 || len(got.Failures) != 1 || !got.Failures[0].Refused || got.Failures[0].Node != "c" {
-		t.Errorf("refused: %+v", got)
 	}
 }

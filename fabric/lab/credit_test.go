@@ -124,7 +124,7 @@ func TestReceiversOfOneRackMayUseDifferentModes(t *testing.T) {
 		{"cbrc", credit.PolicyAIMD, "cbrc-aimd"}, {"cbrc-aimd", credit.PolicyOriginal, "cbrc"},
 	} {
 		s := waste(t, c.scheme)
-		r1 := slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == "r1" })
+		r1 := nodeNamed(s, "r1")
 		s.Nodes[r1].NIC.Credit = c.policy
 		run := measured(t, s)
 		mixed, uniform, all := goodput(run), goodput(measured(t, waste(t, c.scheme))), goodput(measured(t, waste(t, c.other)))

@@ -38,6 +38,10 @@ func wholePaper(t testing.TB, scheme string) *topology.Scenario {
 	return s
 }
 
+func nodeNamed(s *topology.Scenario, name string) int {
+	return slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == name })
+}
+
 func measured(t testing.TB, s *topology.Scenario) *measure.Run {
 	t.Helper()
 	run, err := lab.Measure(s)

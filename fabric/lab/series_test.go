@@ -94,10 +94,10 @@ func TestSampledSeriesMatchEveryFrame(t *testing.T) {
 		if scheme.Notification == cc.NotifyLoad {
 			w.headers += 16 // the shim and the header of INT, without hops
 		}
-		if scheme.Recovery == cc.RecoverySelective {
-			w.headers, w.first = 78, 0 // a RETH in every packet
+		if scheme.Recovery == cc.RecoverySelective || scheme.Recovery == cc.RecoverySpraying {
+			w.headers, w.first = w.headers+w.first, 0 // a RETH in every packet
 		}
-		if scheme.Notification == cc.NotifyCredit {
+		if scheme.Notification.UET() {
 			w.headers, w.first = 106, 0 // UET: 14, 20, 8, 60, 4
 		}
 		l.Listen, l.PerFrame = w.listen, true

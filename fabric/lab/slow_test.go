@@ -3,8 +3,13 @@ package lab_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -21,6 +26,7 @@ type slowLab struct {
 	now      unit.Time
 	out      fabric.Out
 	notes    [][]fabric.Note // of each node
+	done     int             // flows completed
 }
 
 func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
@@ -104,5 +110,60 @@ func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
 		w.flying[to.Peer][to.PeerPort] = append(w.flying[to.Peer][to.PeerPort], *s.Frame)
 	}
 	w.notes[e.node] = append(w.notes[e.node], w.out.Notes...)
+	for i := range w.out.Notes {
+		if w.out.Notes[i].Kind == fabric.Completed {
+			w.done++
+		}
+	}
 	return e, arrived, true
+}
+
+// book counts what happens in a slow lab.
+type book interface {
+	count(e event, arrived *frame.Frame) error // books one event
+	balance() error                            // compares what was sent with where it is
+}
+
+// next is step, books the event, and checks the balance.
+func (w *slowLab) next(t *rapid.T, b book, end unit.Time) bool {
+	e, arrived, ok := w.step(end)
+	if !ok {
+		return false
+	}
+	err := b.count(e, arrived)
+	if err == nil {
+		err = b.balance()
+	}
+	if err != nil {
+		t.Fatalf("under %s, at %s, after an event at %s: %v", w.s.Scheme, e.at, w.s.Nodes[e.node].Name, err)
+	}
+	return true
+}
+
+// finish goes on until every flow of the scenario is complete, and returns the end of that instant.
+func (w *slowLab) finish(t *rapid.T, b book) unit.Time {
+	for w.done < len(w.s.Flows) {
+		if !w.next(t, b, w.s.Duration) {
+			t.Fatalf("under %s: %d of %d flows done at %s", w.s.Scheme, w.done, len(w.s.Flows), w.now)
+		}
+	}
+	end := w.now + unit.Picosecond
+	for w.next(t, b, end) {
+	}
+	return end
+}
+
+// sameNotes checks that the lab records the same notes before end.
+func (w *slowLab) sameNotes(t rapid.TB, end unit.Time) {
+	l, err := lab.New(w.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := make([][]fabric.Note, len(w.s.Nodes))
+	l.PerFrame = true
+	l.Listen = func(node int, some []fabric.Note) { notes[node] = append(notes[node], some...) }
+	l.Run(end)
+	if diff := cmp.Diff(w.notes, notes, cmpopts.EquateComparable(fabric.Event{})); diff != "" {
+		t.Fatalf("the lab differs from the slow one under %s:\n%s", w.s.Scheme, diff)
+	}
 }

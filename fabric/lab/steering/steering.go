@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -33,8 +34,8 @@ func New(s *topology.Scenario, seed uint64) *Source {
 			g.switches = append(g.switches, n.Name)
 		}
 	}
-	for _, l := range s.Links {
-		g.links = append(g.links, s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name)
+	for i := range s.Links {
+		g.links = append(g.links, s.LinkName(i))
 	}
 	for _, f := range s.Flows {
 		g.flows = append(g.flows, f.Name)
@@ -109,7 +110,7 @@ func (g *Source) burst() topology.BurstSpec {
 
 func (g *Source) set() topology.Setting {
 	name := pick(g, g.switches)
-	switch g.IntN(10) {
+	switch g.IntN(13) {
 	case 0:
 		return topology.Setting{Key: name + ".pfc.xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
 	case 1:
@@ -121,14 +122,19 @@ func (g *Source) set() topology.Setting {
 	case 4:
 		return g.flaw(pick(g, g.links))
 	case 5:
-		a, z, _ := strings.Cut(pick(g, g.links), "--")
-		return g.flaw(z + "->" + a)
+		return g.flaw(strings.Replace(pick(g, g.links), "--", "->", 1))
 	case 6:
 		return topology.Setting{Key: pick(g, g.nics) + ".timeout", Value: fmt.Sprintf("%dus", 100+g.IntN(1000))}
 	case 7:
 		return topology.Setting{Key: name + ".class1.limit", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
 	case 8:
 		return topology.Setting{Key: "switch.class3.alpha", Value: pick(g, []string{"1/16", "1/4", "2"})}
+	case 9:
+		return topology.Setting{Key: pick(g, []string{name, "switch", name + ".class3"}) + ".routing", Value: pick(g, balance.Names)}
+	case 10:
+		return topology.Setting{Key: name + ".detection", Value: fmt.Sprintf("%dus", g.IntN(60))}
+	case 11:
+		return topology.Setting{Key: "switch.flowlet_gap", Value: fmt.Sprintf("%dus", g.IntN(60))}
 	default:
 		return topology.Setting{Key: "nic.ack_every", Value: fmt.Sprint(1 + g.IntN(4))}
 	}
