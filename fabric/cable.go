@@ -49,11 +49,15 @@ type Cable struct {
 // Mend brings the link up at now.
 func (c *Cable) Mend(now unit.Time) { c.Down, c.since = false, now }
 
+// Clear reports whether the fate of every frame is Whole: the link was never down, and has no
+// flaws.
+func (c *Cable) Clear() bool { return !c.Down && c.since == 0 && !c.Flaws.any }
+
 // Fate returns the fate of a frame that arrives now. A frame is cut off if the link was
 // down at any time since the start of its transmission. The current error rates decide
 // whether any other frame is lost or damaged.
 func (c *Cable) Fate(now unit.Time, f *frame.Frame) Fate {
-	if !c.Down && c.since == 0 && !c.Flaws.any {
+	if c.Clear() {
 		return Whole
 	}
 	return c.fate(now, f)

@@ -14,7 +14,7 @@ type Verb uint8
 // Verbs. A change that does not apply to a machine, or that requests the current
 // state, has no effect.
 const (
-	AddFlows Verb = iota + 1 // add Flows, of which the machine is one end
+	AddFlows Verb = iota + 1 // add Flows, of which the machine is one end; a switch learns their queue pairs
 	StopFlow                 // the sender of Flow stops, retransmissions included
 	LinkDown                 // the link at Port goes down and loses the frames in flight
 	LinkUp                   // the link at Port comes up again
@@ -22,7 +22,7 @@ const (
 	Freeze                   // the NIC neither sends nor receives
 	Thaw                     // the NIC resumes operation
 	Tune                     // the setting Key becomes Value
-	Post                     // add Connections, of which the NIC is one end, and post Works
+	Post                     // add Connections, of which the NIC is one end, and post Works; a switch learns Connections
 	Choose                   // the flows of Pairs use the scheme Name
 	Mark                     // the Classes use the marking law Name
 )
@@ -46,19 +46,26 @@ type Key uint8
 // Keys, with the unit of their value, which is Change.Value or, for a probability,
 // Change.Share. The keys of a switch apply to Change.Classes at all of its ports.
 const (
-	KeyXOFF         Key = iota + 1 // bytes, 0 for the dynamic threshold
-	KeyXON                         // bytes
-	KeyAlphaShift                  // power of 2; with Change.Named it replaces a static threshold
-	KeyQuanta                      // 512 bit times
-	KeyKmin                        // bytes
-	KeyKmax                        // bytes
-	KeyPmax                        // probability
-	KeyAckEvery                    // packets
-	KeyTimeout                     // ps, 0 for none
-	KeyControlRate                 // packets per second, 0 for no limit
-	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
-	KeyLoss                        // probability per frame, of the link at Port towards the machine
-	KeyCorrupt                     // as KeyLoss
+	KeyXOFF              Key = iota + 1 // bytes, 0 for the dynamic threshold
+	KeyXON                              // bytes
+	KeyAlphaShift                       // power of 2; with Change.Named it replaces a static threshold
+	KeyQuanta                           // 512 bit times
+	KeyKmin                             // bytes
+	KeyKmax                             // bytes
+	KeyPmax                             // probability
+	KeyAckEvery                         // packets
+	KeyTimeout                          // ps, 0 for none
+	KeyControlRate                      // packets per second, 0 for no limit
+	KeyRTTIncrement                     // base increment D of a converter, ps, 0 for the formula
+	KeyLoss                             // probability per frame, of the link at Port towards the machine
+	KeyCorrupt                          // as KeyLoss
+	KeyRouting                          // a balance.Choice
+	KeyFlowletGap                       // ps
+	KeyAdaptiveLevels                   // number of levels
+	KeyAdaptiveStep                     // bytes
+	KeyDetection                        // ps
+	KeyQueueLimit                       // bytes, 0 for no limit
+	KeyQueueLimitLastHop                // bytes, 0 for that of the other ports
 )
 
 // DataDSCP is the DSCP of flows whose class sets no other. DSCP 26 for data is the
@@ -70,7 +77,7 @@ const DataDSCP uint8 = 26
 type Flow struct {
 	ID       FlowID
 	From, To int
-	Size     unit.Bytes // -1 sends until the run ends
+	Size     unit.Bytes // -1 sends until the run ends; -2 sends what the program of the host posts
 	Start    unit.Time
 	Initial  unit.Rate // 0 is line rate
 	Source   uint16    // UDP source port, the flow's entropy
@@ -79,10 +86,19 @@ type Flow struct {
 	Baseline bool
 	// Excess reports that the sender signals excess credit, which it cannot spend, to
 	// the receiver under any scheme (CBRC-36, mode B of one receiver).
-	Excess bool
-	// Selective makes both ends use selective repeat. Each packet is then a WRITE of its own.
-	Selective bool
+	Excess   bool
+	Recovery Recovery // of both ends
 }
+
+// Recovery is the way in which the two ends of a flow recover lost packets.
+type Recovery uint8
+
+// Forms of loss recovery. Unless it is GoBackN, each packet is a WRITE of its own.
+const (
+	GoBackN   Recovery = iota // IBTA volume 1 §9.7
+	Selective                 // selective repeat
+	Spraying                  // selective repeat for packets that take several paths: a gap is no loss
+)
 
 // Connection is a pair of queue pairs for commands: frame.SenderQP(ID) at the
 // initiator, frame.ReceiverQP(ID) at the target. Hosts are indices among the NICs.
@@ -147,7 +163,7 @@ func (c *Change) Append(b []byte) []byte {
 	b = put(b, c.At, changeMark, c.Verb, c.Key, value, uint32(c.Port), c.Flow)
 	b = put(b, uint32(len(c.Flows)))
 	for _, f := range c.Flows {
-		ends := bit(f.Baseline) | (f.DSCP^DataDSCP)<<1 | bit(f.Selective)<<7 // DSCP 26 keeps the bytes of the format without a DSCP
+		ends := bit(f.Baseline) | (f.DSCP^DataDSCP)<<1 | bit(f.Recovery != GoBackN)<<7 // DSCP 26 keeps the bytes of the format without a DSCP
 		b = put(b, f.ID, uint32(f.From), uint32(f.To), f.Size, f.Start, f.Initial, f.Source, ends)
 	}
 	b = put(b, uint32(len(c.Routes)))

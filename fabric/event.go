@@ -34,11 +34,14 @@ func (e Event) Queue() unit.Bytes {
 // Peak returns the maximum of the queue of QueueSampled.
 func (e Event) Peak() unit.Bytes { return unit.Bytes(e.a) }
 
+// Cut returns the bytes cut off from the frame of Trimmed.
+func (e Event) Cut() unit.Bytes { return unit.Bytes(e.b) }
+
 // PSN returns the packet sequence number of Marked, Transmitted, Received, Requested,
-// ExcessSignalled, Acked, OutOfSequence, NakSent, Retransmitted and TimedOut.
+// TrimmedIn, ExcessSignalled, Acked, OutOfSequence, NakSent, Retransmitted and TimedOut.
 func (e Event) PSN() uint32 {
 	switch e.Kind {
-	case Marked, Transmitted, Received, Requested, ExcessSignalled:
+	case Marked, Transmitted, Received, Requested, TrimmedIn, ExcessSignalled:
 		return uint32(e.b)
 	default:
 		return uint32(e.a)
@@ -48,14 +51,18 @@ func (e Event) PSN() uint32 {
 // ExpectedPSN returns the expected PSN of OutOfSequence.
 func (e Event) ExpectedPSN() uint32 { return uint32(e.b) }
 
-// Packets returns the number of packets of Posted and Retransmitted.
+// Packets returns the number of packets of Posted and Retransmitted, and of frames of Replayed.
 func (e Event) Packets() int64 { return e.b }
 
 // Marks returns the number of marked frames of PortSampled.
 func (e Event) Marks() uint64 { return uint64(e.b) }
 
-// Reason returns the reason of Dropped.
-func (e Event) Reason() DropReason { return DropReason(e.b) }
+// Reason returns the reason of Dropped and Erred.
+func (e Event) Reason() DropReason { return DropReason(uint8(e.b)) }
+
+// Egress returns the port whose egress queue had no room for the frame of Dropped, -1 if none was
+// the reason.
+func (e Event) Egress() Port { return Port(e.b>>8) - 1 }
 
 // Quanta returns the pause time of PauseSent and Paused, and the credit of CreditGranted.
 func (e Event) Quanta() int64 { return e.a }
@@ -71,7 +78,8 @@ func (e Event) In() unit.Time { return unit.Time(e.a) }
 // Arrival returns the arrival of the frame of Arrived and Departed.
 func (e Event) Arrival() unit.Time { return unit.Time(e.b) }
 
-// Start returns the start of the flow of Completed, and of the command of CommandDone.
+// Start returns the start of the flow of Completed, of the command of CommandDone, and of the step of
+// StepDone.
 func (e Event) Start() unit.Time { return unit.Time(e.b) }
 
 // By returns the message of the completing frame of MessageDone.
@@ -132,7 +140,7 @@ func (e Event) Tokens() unit.Bytes { return unit.Bytes(e.b) }
 func (e Event) Direction() Direction { return Direction(e.b) }
 
 // Command returns the ID of the command of CommandPosted, CommandDone, CommandFailed,
-// CommandRefused and ListSearched.
+// CommandRefused and ListSearched, and the number of the step of StepDone.
 func (e Event) Command() uint32 { return uint32(e.a) }
 
 // Size returns the size of the command of CommandPosted.

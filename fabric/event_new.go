@@ -42,6 +42,30 @@ func NewDropped(length unit.Bytes, reason DropReason) Event {
 	return Event{Dropped, int64(length), int64(reason)}
 }
 
+// NewDroppedFor takes the length of the frame, and the port whose egress queue has no room for it.
+func NewDroppedFor(length unit.Bytes, reason DropReason, egress Port) Event {
+	return Event{Dropped, int64(length), int64(reason) | int64(egress+1)<<8}
+}
+
+// NewErred takes the length of the frame, and whether it was lost (DropLinkLoss) or damaged
+// (DropBadFCS).
+func NewErred(length unit.Bytes, reason DropReason) Event {
+	return Event{Erred, int64(length), int64(reason)}
+}
+
+// NewReplayed takes the length of the frames to be replayed, and their number.
+func NewReplayed(length unit.Bytes, frames int64) Event {
+	return Event{Replayed, int64(length), frames}
+}
+
+// NewTrimmed takes the length of the frame before it was trimmed, and the bytes cut off.
+func NewTrimmed(length, cut unit.Bytes) Event { return Event{Trimmed, int64(length), int64(cut)} }
+
+// NewTrimmedIn takes the length of the trimmed frame, and its PSN.
+func NewTrimmedIn(length unit.Bytes, psn uint32) Event {
+	return Event{TrimmedIn, int64(length), int64(psn)}
+}
+
 // NewMalformed takes the length of the frame.
 func NewMalformed(length unit.Bytes) Event { return Event{Malformed, int64(length), 0} }
 
@@ -209,6 +233,11 @@ func NewCommandPosted(id uint32, size unit.Bytes) Event {
 // NewCommandDone takes the ID of the command and the instant at which it was posted.
 func NewCommandDone(id uint32, posted unit.Time) Event {
 	return Event{CommandDone, int64(id), int64(posted)}
+}
+
+// NewStepDone takes the number of the step and the instant at which it began.
+func NewStepDone(step uint32, begun unit.Time) Event {
+	return Event{StepDone, int64(step), int64(begun)}
 }
 
 // NewCommandLost takes CommandFailed or CommandRefused, and the ID of the command.

@@ -43,6 +43,9 @@ func TestAccessorsReadWhatConstructorsTake(t *testing.T) {
 		{NewRewritten(7, 9), func(e Event) [2]int64 { return both(int64(e.Duration()), int64(e.Level())) }},
 		{NewLevelChanged(7, 9), func(e Event) [2]int64 { return both(int64(e.Level()), int64(e.OldLevel())) }},
 		{NewDropped(7, 9), func(e Event) [2]int64 { return both(int64(e.Bytes()), int64(e.Reason())) }},
+		{NewDroppedFor(7, DropQueue, 9), func(e Event) [2]int64 { return both(int64(e.Bytes()), int64(e.Egress())) }},
+		{NewTrimmed(7, 9), func(e Event) [2]int64 { return size(e.Bytes(), e.Cut()) }},
+		{NewTrimmedIn(7, 9), func(e Event) [2]int64 { return both(int64(e.Bytes()), int64(e.PSN())) }},
 		{NewTokensSampled(7, 9), func(e Event) [2]int64 { return both(int64(e.Bytes()), int64(e.Direction())) }},
 		{NewStallSampled(7, 9), func(e Event) [2]int64 { return both(int64(e.Duration()), int64(e.Direction())) }},
 		{NewTuned(7, 9), func(e Event) [2]int64 { k, v := e.Setting(); return both(int64(k), v) }},
@@ -57,5 +60,15 @@ func TestAccessorsReadWhatConstructorsTake(t *testing.T) {
 	if !NewAcked(1, true).Congested() || NewAcked(1, false).Congested() || NewCNP(Notified, false, 1).Congested() ||
 		!NewIndication(Indicated, true, 0).Congested() || !NewUntracked(true).Collided() || !NewListSearched(0, true).Found() {
 		t.Error("a flag does not round-trip")
+	}
+}
+
+// A dropped frame has its reason and, if an egress queue had no room for it, that port.
+func TestEgressOfDropped(t *testing.T) {
+	if e := NewDroppedFor(7, DropQueue, 0); e.Reason() != DropQueue || e.Egress() != 0 {
+		t.Errorf("%v at port %d", e.Reason(), e.Egress())
+	}
+	if e := NewDropped(7, DropBuffer); e.Reason() != DropBuffer || e.Egress() != -1 {
+		t.Errorf("%v at port %d, want none", e.Reason(), e.Egress())
 	}
 }

@@ -13,18 +13,24 @@
 //	cc         congestion control algorithms, with the symbols of their papers
 //	agenda     the earliest of many instants
 //	credit     credit granted by receivers
+//	llr        link-layer retry at the ends of a link
 //	nic        the port, the table of queue pairs, dispatch of arriving frames
 //	nic/rx        the receive buffer, address translation, and pauses on the link
 //	nic/notify    what receivers send back about congestion
 //	nic/control   the queue of ACKs, NAKs, CNPs and credit
 //	nic/uet       receiver credit: accounts of senders, grants of receivers
+//	nic/entropy   the entropy of each packet, which spreads a flow over paths
 //	nic/work      work requests: schedule, queues, triggers, packets
+//	nic/program   the steps of a host that send, receive and compute
 //	nic/shaper    what a NIC sends next: turns and token buckets
 //	nic/qp        queue pairs: packet numbers, completion, recovery, reaction points
+//	collective  all-reduce and others as steps of their ranks
 //	switching  queues, thresholds, pauses
+//	switching/balance   the choice among ports of equal cost
 //	switching/rttx   ECN marks converted to RTT increments
 //	topology   the model of a scenario: nodes, links, flows, changes
 //	topology/routes   shortest paths and base RTTs
+//	topology/templates   racks of common shapes from a few numbers
 //	topology/groups   a rack cut into groups of nodes, by expected work
 //	scenariofile   text form of a scenario: parser, validation, schema, settings
 //	rack       builds the machine of each node
@@ -112,9 +118,10 @@ func (o *Out) Reset() {
 }
 
 // Send appends a send for port and returns its frame for the caller to fill. The
-// content of the frame is undefined.
+// content of the frame is undefined, except that it has no Sequence.
 func (o *Out) Send(port Port) *frame.Frame {
 	f := o.Pool.Get()
+	f.Sequence = 0
 	o.Forward(port, f)
 	return f
 }

@@ -45,9 +45,9 @@ const (
 	Paused         // the peer paused this node's port and priority
 	Resumed        // a pause ended, by XON or expiry
 	RateChanged    // a reaction point changed its rate
-	Notified       // a notification point sent a CNP
+	Notified       // a notification point of PCN or DCQCN sent a CNP
 	NotificationIn // the reaction point received a CNP
-	Indicated      // the ACKs of a receiver start to indicate congestion or a clear path
+	Indicated      // the ACKs or CNPs of a CETH receiver start to indicate congestion or a clear path
 	IndicationIn   // the indication of the received ACKs changed at the reaction point
 	OutOfSequence  // a data frame past a gap was received
 	NakSent        // a receiver requested a retransmission by NAK
@@ -79,8 +79,13 @@ const (
 	Rerouted       // the routes of a switch were changed
 	Inapplicable   // a change does not apply to the machine
 	TokensSampled  // a NIC's head bucket at the end of a sampling span, if its level changed
+	Erred          // a link with retry lost or damaged a frame, which its sender keeps
+	Replayed       // a port began to replay frames on a link with retry
 	PortSampled    // the bytes that the port sent in a sampling span, without the PFC frames of a switch
 	StallSampled   // how long classes waited only for tokens in a sampling span, summed over requests and responses
+	Trimmed        // a switch trimmed a frame on its way to an egress queue
+	TrimmedIn      // the receiver received a trimmed frame
+	StepDone       // a step of the host's program is done
 	kindEnd
 )
 
@@ -106,7 +111,8 @@ var kindNames = [kindEnd]string{
 	Tuned: "tuned", Rerouted: "rerouted", Inapplicable: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 	TokensSampled: "tokens-sampled", StallSampled: "stall-sampled",
-	PortSampled: "port-sampled",
+	PortSampled: "port-sampled", Erred: "erred", Replayed: "replayed",
+	Trimmed: "trimmed", TrimmedIn: "trimmed-in", StepDone: "step-done",
 }
 
 // String returns the name of the kind, such as "pause-sent".
@@ -154,17 +160,20 @@ const (
 	DropFrozen                              // it arrived at a frozen NIC
 	DropLinkLoss                            // lost by its link
 	DropBadFCS                              // damaged by its link
+	DropRetries                             // given up by its link after too many replays
+	DropQueue                               // lossy class, its egress queue was at its limit
+	DropTrimmed                             // no room for the rest of a frame to be trimmed
 )
 
 var reasonNames = [...]string{
 	DropHeadroom: "headroom", DropBuffer: "buffer", DropNoRoute: "no-route", DropControlQueue: "control-queue",
 	DropResponseQueue: "response-queue", DropLinkDown: "link-down", DropFrozen: "frozen", DropLinkLoss: "link-loss",
-	DropBadFCS: "bad-fcs",
+	DropBadFCS: "bad-fcs", DropRetries: "retry-limit", DropQueue: "queue", DropTrimmed: "trimmed",
 }
 
 // String returns the name of the reason, such as "headroom".
 func (r DropReason) String() string {
-	if r < DropHeadroom || r > DropBadFCS {
+	if r < DropHeadroom || r > DropTrimmed {
 		return fmt.Sprintf("reason(%d)", int64(r))
 	}
 	return reasonNames[r]

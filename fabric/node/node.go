@@ -241,11 +241,14 @@ func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	}
 }
 
-// sum adds an arrival to the digest: time, port, payload length, header bytes.
+// sum adds an arrival to the digest: time, port, payload length, number on a link with
+// retry, header bytes.
 func (n *Node) sum(port fabric.Port, f *frame.Frame) {
 	b := binary.LittleEndian.AppendUint64(n.unhashed, uint64(f.Arrival))
-	b = binary.LittleEndian.AppendUint32(b, uint32(port))
-	b = binary.LittleEndian.AppendUint32(b, f.Payload)
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.Payload)<<32|uint64(uint32(port)))
+	if f.Sequence != 0 {
+		b = binary.LittleEndian.AppendUint32(b, f.Sequence)
+	}
 	n.unhashed = append(b, f.Header()...)
 	if len(n.unhashed) > digestBlock {
 		n.hash()

@@ -78,10 +78,13 @@ func TestFrameFromThePastPanicsWithBothInstants(t *testing.T) {
 }
 
 func TestDigestCoversTimePortPayloadAndBytes(t *testing.T) {
-	digest := func(arrival unit.Time, port fabric.Port, payload uint32, head string) uint64 {
+	digest := func(arrival unit.Time, port fabric.Port, payload uint32, head string, number ...uint32) uint64 {
 		n := New(&diary{}, 2, nil)
 		f := &frame.Frame{Arrival: arrival, Payload: payload}
 		f.SetHeader([]byte(head))
+		if len(number) > 0 {
+			f.Sequence = number[0]
+		}
 		n.Push(port, f)
 		var out fabric.Out
 		n.Run(unit.Never, &out)
@@ -91,6 +94,7 @@ func TestDigestCoversTimePortPayloadAndBytes(t *testing.T) {
 	for name, d := range map[string]uint64{
 		"base": digest(1, 0, 10, "abc"), "time": digest(2, 0, 10, "abc"), "port": digest(1, 1, 10, "abc"),
 		"payload": digest(1, 0, 11, "abc"), "bytes": digest(1, 0, 10, "abd"), "length": digest(1, 0, 10, "abc\x00"),
+		"number on the link": digest(1, 0, 10, "abc", frame.Numbered),
 	} {
 		if other, ok := seen[d]; ok {
 			t.Errorf("%s and %s have the same digest", name, other)

@@ -83,19 +83,39 @@ func OfChange(s *topology.Scenario, c *topology.Change) []fabric.Message {
 // of the patterns.
 func choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, err error) {
 	for pattern := range strings.SplitSeq(patterns, ",") {
-		pattern = strings.TrimSpace(pattern)
-		if pattern == "" {
-			continue
+		of, err := matching(s, pattern)
+		if err != nil {
+			return nil, err
 		}
-		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("invalid pattern %q: must be a name with * and ?", pattern)
-		}
-		chosen = append(chosen, named(s, func(name string) bool {
-			ok, _ := path.Match(pattern, name) // the pattern is valid
-			return ok
-		})...)
+		chosen = append(chosen, of...)
 	}
 	return chosen, nil
+}
+
+// Unmatched returns the patterns that match no flow, burst or command of the scenario.
+func Unmatched(s *topology.Scenario, patterns string) (list []string, err error) {
+	for pattern := range strings.SplitSeq(patterns, ",") {
+		of, err := matching(s, pattern)
+		if err != nil {
+			return nil, err
+		}
+		if pattern != "" && len(of) == 0 {
+			list = append(list, strings.TrimSpace(pattern))
+		}
+	}
+	return list, nil
+}
+
+// matching returns the messages of the flows, bursts and commands whose names match the pattern.
+func matching(s *topology.Scenario, pattern string) ([]fabric.Message, error) {
+	pattern = strings.TrimSpace(pattern)
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("invalid pattern %q: must be a name with * and ?", pattern)
+	}
+	return named(s, func(name string) bool {
+		ok, _ := path.Match(pattern, name) // the pattern is valid
+		return ok
+	}), nil
 }
 
 // named returns the messages of the flows, bursts and commands whose names match.

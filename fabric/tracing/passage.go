@@ -136,7 +136,8 @@ func (t *Tracer) counted(n *fabric.Note) {
 	}
 }
 
-// dropped records a lost frame. At its initiator it is an event of the message,
+// dropped records a frame that was lost, or trimmed: what is left of it passes on with a role of its
+// own. At its initiator it is an event of the message,
 // elsewhere of the frame's passage.
 func (t *Tracer) dropped(n *fabric.Note) {
 	if t.initiates(n.Trace, t.node) {

@@ -76,7 +76,7 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 			if t.follows(n.Trace) {
 				t.messageNote(n)
 			}
-		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
+		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped, fabric.Trimmed,
 			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:
 			if t.follows(n.Trace) {
 				t.frameNote(n)
@@ -110,7 +110,7 @@ func (t *Tracer) frameNote(n *fabric.Note) {
 	case fabric.CreditGranted:
 		n.Role, n.Back = frame.RoleCredit, true
 		t.passage(n).span.event(n)
-	case fabric.Dropped:
+	case fabric.Dropped, fabric.Trimmed:
 		t.dropped(n)
 	case fabric.Enqueued:
 		t.enqueued(n)
