@@ -1,0 +1,199 @@
+package imports
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The format is GOAL, as text, in the grammar of LogGOPSim
+// (github.com/spcl/LogGOPSim, src/LogGOPSim/txt2bin.re).
+
+// goal is what a trace says.
+type goal struct {
+	faults
+	file  string
+	ranks []goalRank
+	in    int // rank whose statements are read, -1 outside
+	line  int
+
+	cpus, nics, empty  int     // statements whose cpu or nic has no effect; messages of 0 bytes
+	bytes, calc, steps float64 // of all ranks: bytes sent, seconds of calc, number of steps
+}
+
+// goalRank are the steps of a rank, and the indices of those with a label.
+type goalRank struct {
+	begun  bool
+	steps  []step
+	labels map[string]int
+}
+
+// GOAL returns the scenario of a trace: rank n is the program of h<n>. rack is the text of a scenario with
+// these NICs and without programs; if it is nil, the hosts are around one switch. The error has a line
+// per fault.
+func GOAL(trace File, rack *File, star Star) (*Imported, error) {
+	g := &goal{file: trace.Name, in: -1}
+	g.read(trace.Data)
+	if g.in >= 0 {
+		g.fault(g.file, g.line, "the file ends before the } of rank %d", g.in)
+	}
+	if g.ranks == nil && len(g.list) == 0 {
+		g.fault(g.file, max(g.line, 1), "no num_ranks")
+	}
+	if err := g.err(); err != nil {
+		return nil, err
+	}
+	var text []byte
+	if rack == nil {
+		text = g.star(star)
+	} else {
+		s, err := rack.withHosts(len(g.ranks), func(i int) string { return fmt.Sprintf("runs rank %d of %s", i, g.file) })
+		if err != nil {
+			return nil, err
+		}
+		if len(s.Programs) > 0 {
+			return nil, fmt.Errorf("%s: has programs already", rack.Name)
+		}
+		text = rack.text()
+	}
+	hosts := make([][]step, len(g.ranks))
+	for i := range hosts {
+		hosts[i] = g.ranks[i].steps
+	}
+	return finished(appendPrograms(text, hosts), g.notes())
+}
+
+// read reads all statements, without comments.
+func (g *goal) read(data []byte) {
+	inside := false // a comment /* */
+	for text := range bytes.Lines(data) {
+		g.line++
+		var code string
+		if code, inside = withoutComments(string(text), inside); strings.TrimSpace(code) != "" {
+			code = strings.NewReplacer("{", " { ", "}", " } ").Replace(goalColon.ReplaceAllString(code, ": "))
+			g.statement(strings.Fields(code))
+		}
+	}
+	if inside {
+		g.fault(g.file, g.line, "the file ends within a comment")
+	}
+}
+
+// goalColon is the colon of a label, with which the label is one word.
+var goalColon = regexp.MustCompile(`[ \t]*:`)
+
+// withoutComments removes comments from a line. inside reports whether a comment /* */ is open before the
+// line, and after it.
+func withoutComments(line string, inside bool) (code string, open bool) {
+	for {
+		if inside {
+			_, rest, closed := strings.Cut(line, "*/")
+			if !closed {
+				return code, true
+			}
+			line, inside = rest, false
+		}
+		at := strings.Index(line, "/")
+		switch {
+		case at < 0 || at+1 == len(line):
+			return code + line, false
+		case line[at+1] == '/':
+			return code + line[:at], false
+		case line[at+1] == '*':
+			code, line, inside = code+line[:at]+" ", line[at+2:], true
+		default:
+			code, line = code+line[:at+1], line[at+1:]
+		}
+	}
+}
+
+// statement reads the words of a line.
+func (g *goal) statement(words []string) {
+	for len(words) > 0 && words[0] == "}" {
+		g.end()
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+	case words[0] == "num_ranks":
+		g.size(words[1:])
+	case words[0] == "rank":
+		g.begin(words[1:])
+	case g.in < 0:
+		g.fault(g.file, g.line, "%q outside a rank, want num_ranks N or rank R {", words[0])
+	case words[len(words)-1] == "}":
+		g.step(words[:len(words)-1])
+		g.end()
+	default:
+		g.step(words)
+	}
+}
+
+// size reads the number of ranks.
+func (g *goal) size(words []string) {
+	if len(words) != 1 || g.ranks != nil {
+		g.fault(g.file, g.line, "want num_ranks N, once")
+		return
+	}
+	n, ok := g.number("number of ranks", words[0], 1, topology.MaxNodes-1)
+	if !ok {
+		n = 1
+	}
+	g.ranks = make([]goalRank, n)
+}
+
+// begin reads the beginning of a rank.
+func (g *goal) begin(words []string) {
+	if g.ranks == nil || g.in >= 0 || len(words) < 2 || words[1] != "{" {
+		g.fault(g.file, g.line, "want rank R {, after num_ranks and outside another rank")
+		g.ranks, g.in = append(g.ranks, goalRank{}), max(g.in, 0)
+		return
+	}
+	n, ok := g.number("rank", words[0], 0, int64(len(g.ranks)-1))
+	if ok && g.ranks[n].begun {
+		g.fault(g.file, g.line, "rank %d has begun before", n)
+	}
+	g.in = int(n)
+	g.ranks[n].begun = true
+	if len(words) > 2 {
+		g.statement(words[2:])
+	}
+}
+
+// end ends a rank.
+func (g *goal) end() {
+	if g.in < 0 {
+		g.fault(g.file, g.line, "} outside a rank")
+	}
+	g.in = -1
+}
+
+// star writes the rack of one switch. The run is as long as all steps one after the other, at most 1000 s.
+func (g *goal) star(star Star) []byte {
+	seconds := 2*g.bytes*8/float64(star.Rate) + g.calc + 8*g.steps*star.Delay.Seconds() + 0.001
+	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
+	b := fmt.Appendf(nil, "# Imported from %s, a trace in GOAL.\nname: goal-import\nseed: 1\nduration: %s\n", oneLine(g.file), longest)
+	return star.append(b, len(g.ranks))
+}
+
+// notes returns what the scenario does not say.
+func (g *goal) notes() (notes []string) {
+	for _, n := range []struct {
+		count int
+		what  string
+	}{
+		{g.cpus, "cpu of send and recv, which take no time of a processor"},
+		{g.nics, "nic, a host has one"},
+		{g.empty, "size 0 of send, the message has 1 byte"},
+	} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf("%s: ignored in %d statements: %s", g.file, n.count, n.what))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,288 @@
+package imports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The formats are those that the HPCC simulator reads
+// (github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc). All
+// are words; ends of lines mean nothing, except in config.txt as the simulator's own files are written.
+
+// Traffic of the simulator's scripts (analysis/fct_analysis.py, traffic_gen.py).
+const (
+	incastPort = 200 // destination port of the flows of an incast
+	normalPort = 100
+	dataGroup  = 3 // priority group of all flows
+)
+
+// hpcc is what the files of a simulation say.
+type hpcc struct {
+	faults
+	notes  []string
+	kind   []topology.NodeKind // by the node's number
+	links  []hpccLink
+	flows  []hpccFlow
+	groups int // flows outside dataGroup
+	ports  int // flows to a port that is neither of the two
+	config hpccConfig
+	rate   []unit.Rate // of the last link of each node
+	origin unit.Time   // instant of the files that is 0 in the scenario
+}
+
+// hpccLink is a line of topology.txt.
+type hpccLink struct {
+	ends     [2]int
+	rate     unit.Rate
+	delay    unit.Time
+	loss     float64
+	parallel bool
+}
+
+// hpccFlow is a line of flow.txt.
+type hpccFlow struct {
+	from, to int
+	incast   bool
+	size     unit.Bytes
+	start    unit.Time
+}
+
+// HPCC returns the scenario of a simulation of the HPCC simulator. config may be nil. Hosts are
+// called h0, h1, ... and switches s2, s3, ... by their numbers, links keep their order, and time 0 is
+// the start of the first flow. The error has a line per fault of the files.
+func HPCC(topo, flows File, config *File) (*Imported, error) {
+	h := &hpcc{}
+	h.readTopology(wordsOf(topo, &h.faults))
+	if len(h.kind) == 0 {
+		return nil, h.err()
+	}
+	h.readFlows(wordsOf(flows, &h.faults))
+	if config != nil {
+		h.readConfig(*config)
+	}
+	if err := h.err(); err != nil {
+		return nil, err
+	}
+	text := h.scenario(topo.Name, flows.Name) // adds notes
+	return finished(text, h.notes)
+}
+
+func (h *hpcc) note(format string, args ...any) {
+	h.notes = append(h.notes, fmt.Sprintf(format, args...))
+}
+
+func (h *hpcc) readTopology(w *words) {
+	nodes := int(w.integer("the number of nodes", 1, topology.MaxNodes))
+	switches := int(w.integer("the number of switches", 0, int64(nodes)))
+	links := int(w.integer("the number of links", 0, topology.MaxLinks))
+	h.kind = slices.Repeat([]topology.NodeKind{topology.NIC}, nodes)
+	h.rate = make([]unit.Rate, nodes)
+	for i := 0; i < switches && !w.ended; i++ {
+		h.kind[w.integer("switch", 0, int64(nodes-1))] = topology.Switch
+	}
+	pairs := map[[2]int]bool{}
+	for i := 0; i < links && !w.ended; i++ {
+		l := hpccLink{ends: [2]int{h.node(w, "end of a link"), h.node(w, "end of a link")}}
+		l.rate = w.rate("rate")
+		l.delay = w.time("delay", "", unit.Nanosecond, unit.Second)
+		l.loss = w.share("error rate")
+		if w.ended {
+			break
+		}
+		pair := [2]int{min(l.ends[0], l.ends[1]), max(l.ends[0], l.ends[1])}
+		l.parallel, pairs[pair] = pairs[pair], true
+		h.addLink(w, l)
+	}
+	for n, rate := range h.rate {
+		if rate == 0 && h.kind[n] == topology.NIC && !w.ended {
+			w.fault(w.file, w.line, "host %d has no link", n)
+		}
+	}
+	h.checkOrder()
+}
+
+func (h *hpcc) node(w *words, what string) int {
+	return int(w.integer(what, 0, int64(len(h.kind)-1)))
+}
+
+func (h *hpcc) addLink(w *words, l hpccLink) {
+	for _, n := range l.ends {
+		if h.kind[n] == topology.NIC && h.rate[n] > 0 {
+			w.fault(w.file, w.line, "host %d has a second link: a NIC has one", n)
+		}
+		h.rate[n] = l.rate
+	}
+	if l.ends[0] == l.ends[1] {
+		w.fault(w.file, w.line, "node %d is linked to itself", l.ends[0])
+	}
+	h.links = append(h.links, l)
+}
+
+// checkOrder notes numbers that exports cannot keep: a scenario has its NICs before its switches.
+func (h *hpcc) checkOrder() {
+	first := slices.Index(h.kind, topology.Switch)
+	if first >= 0 && slices.Contains(h.kind[first:], topology.NIC) {
+		h.note("switch %d has a lower number than a host: the files of `rackfab export` number all hosts first, nodes.csv has both", first)
+	}
+}
+
+func (h *hpcc) readFlows(w *words) {
+	flows := int(w.integer("the number of flows", 0, topology.MaxFlows))
+	for i := 0; i < flows && !w.ended; i++ {
+		f := hpccFlow{from: h.node(w, "source"), to: h.node(w, "destination")}
+		if w.integer("priority group", 0, 7) != dataGroup {
+			h.groups++
+		}
+		port := w.integer("destination port", 0, 65535)
+		f.incast = port == incastPort
+		if port != incastPort && port != normalPort {
+			h.ports++
+		}
+		f.size = unit.Bytes(w.integer("size", 1, 1e12))
+		f.start = w.time("start", "s", 0, topology.LongestRun)
+		if w.ended {
+			break
+		}
+		h.addFlow(w, f)
+	}
+	h.noteFlows(w)
+}
+
+func (h *hpcc) addFlow(w *words, f hpccFlow) {
+	for _, n := range []int{f.from, f.to} {
+		if h.kind[n] == topology.Switch {
+			w.fault(w.file, w.line, "node %d is a switch: want a host", n)
+		}
+	}
+	if f.from == f.to {
+		w.fault(w.file, w.line, "host %d would send to itself", f.to)
+	}
+	if len(h.flows) == 0 || f.start < h.origin {
+		h.origin = f.start
+	}
+	h.flows = append(h.flows, f)
+}
+
+func (h *hpcc) noteFlows(w *words) {
+	if h.groups > 0 {
+		h.note("%s: %d flows are not in priority group %d: all are in class 3 of the scenario", w.file, h.groups, dataGroup)
+	}
+	if h.ports > 0 {
+		h.note("%s: %d flows have a destination port other than %d and %d: exports give them %[3]d", w.file, h.ports, normalPort, incastPort)
+	}
+	if w.skip(); len(w.rest) > 0 && !w.ended {
+		h.note("%s:%d: ignored: the rest of the file, after the last flow", w.file, w.next)
+	}
+	if h.origin > 0 {
+		h.note("time 0 of the scenario is %s of %s: add it to the starts in an exported fct.txt", h.origin, w.file)
+	}
+}
+
+// name returns the name of a node.
+func (h *hpcc) name(n int) string {
+	if h.kind[n] == topology.Switch {
+		return fmt.Sprintf("s%d", n)
+	}
+	return fmt.Sprintf("h%d", n)
+}
+
+// scenario writes the scenario.
+func (h *hpcc) scenario(topo, flows string) []byte {
+	b := fmt.Appendf(nil, "# Imported from %s and %s, files of the HPCC simulator. Time 0 is %s of %[2]s.\n",
+		oneLine(topo), oneLine(flows), h.origin)
+	b = fmt.Appendf(b, "name: hpcc-import\nseed: 1\nduration: %s\n", h.duration())
+	b = h.config.append(b)
+	var hosts, switches []int
+	for n, kind := range h.kind {
+		if kind == topology.NIC {
+			hosts = append(hosts, n)
+		} else {
+			switches = append(switches, n)
+		}
+	}
+	b = fmt.Appendf(b, "nics:\n  %s:\n", strings.Join(ranges("h", hosts), ":\n  "))
+	if len(switches) > 0 {
+		b = h.appendSwitches(b, switches)
+	}
+	if len(h.links) > 0 {
+		b = append(b, "links:\n"...)
+	}
+	for _, l := range h.links {
+		b = fmt.Appendf(b, "  - {endpoints: [%s, %s], rate: %s, delay: %s", h.name(l.ends[0]), h.name(l.ends[1]), l.rate, l.delay)
+		if loss := cmp.Or(l.loss, h.config.loss); loss > 0 {
+			b = fmt.Appendf(b, ", loss: %v", loss)
+		}
+		if l.parallel {
+			b = append(b, ", parallel: 1"...)
+		}
+		b = append(b, "}\n"...)
+	}
+	return h.appendChanges(h.appendFlows(b))
+}
+
+// oneLine makes a file's name fit into a comment.
+func oneLine(name string) string { return strings.Map(printable, name) }
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffd {
+		return '?'
+	}
+	return r
+}
+
+// appendFlows writes the flows, and those of incasts as bursts, one for all flows of the same size to
+// the same host at the same instant.
+func (h *hpcc) appendFlows(b []byte) []byte {
+	type key struct {
+		to    int
+		size  unit.Bytes
+		start unit.Time
+		nth   int // of the flows from one sender
+	}
+	var order []key
+	first, senders, times := map[key]int{}, map[key][]string{}, map[hpccFlow]int{}
+	header := "flows:\n"
+	for i, f := range h.flows {
+		start := f.start - h.origin
+		if f.incast {
+			k := key{f.to, f.size, start, times[f]}
+			times[f]++
+			if len(senders[k]) == 0 {
+				order, first[k] = append(order, k), i
+			}
+			senders[k] = append(senders[k], h.name(f.from))
+			continue
+		}
+		b = fmt.Appendf(b, "%s  - {name: F%d, from: h%d, to: h%d, size: %dB, start: %s}\n", header, i, f.from, f.to, int64(f.size), start)
+		header = ""
+	}
+	header = "bursts:\n"
+	for _, k := range order {
+		b = fmt.Appendf(b, "%s  - {name: B%d, from: [%s], to: h%d, size: %dB, at: %s}\n", header, first[k], strings.Join(senders[k], ", "), k.to, int64(k.size), k.start)
+		header = ""
+	}
+	return b
+}
+
+// duration returns the length of the run: until the stop time of the simulation, or twice as long
+// after the last start as the busiest host's link needs for all its bytes, and 1 ms.
+func (h *hpcc) duration() unit.Time {
+	if end := h.config.end; end > h.origin {
+		return end - h.origin
+	}
+	bytes := make([][2]unit.Bytes, len(h.kind))
+	var last, longest unit.Time
+	for _, f := range h.flows {
+		last = max(last, f.start-h.origin)
+		for way, n := range []int{f.from, f.to} {
+			bytes[n][way] += f.size
+			longest = max(longest, h.rate[n].Serialise(bytes[n][way]))
+		}
+	}
+	return min(last+2*min(longest, topology.LongestRun)+unit.Millisecond, topology.LongestRun)
+}

@@ -1,0 +1,307 @@
+package imports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// hpccConfig is what config.txt says. Maps are by the rate of a link.
+type hpccConfig struct {
+	scheme           string
+	values           map[string]string // by key, of the keys in hpccParameters
+	kmin, kmax, pmax map[unit.Rate]string
+	payload          int64
+	buffer           int64     // MiB
+	loss             float64   // of links without an error rate
+	end              unit.Time // of the simulation
+	down             *hpccDown
+}
+
+// hpccDown is a failure of a link.
+type hpccDown struct {
+	at   unit.Time
+	ends [2]int
+}
+
+// hpccModes are the values of CC_MODE.
+var hpccModes = map[string]string{"1": "dcqcn", "3": "hpcc", "7": "timely", "8": "dctcp", "10": "hpcc"}
+
+// hpccPresets are the settings that the simulator has unless its configuration sets them.
+var hpccPresets = map[string]string{"dcqcn": "preset: dcqcn_paper", "timely": "preset: scaled"}
+
+// linkDownFrom is the instant from which LINK_DOWN counts.
+const linkDownFrom = 2 * unit.Second
+
+// hpccParameters maps keys of config.txt to parameters of schemes. {} is the value; a rate is
+// written as rackfab does, and times get their unit.
+var hpccParameters = []struct{ key, scheme, form string }{
+	{"RATE_AI", "dcqcn", "ai_rate: {rate}, steps_per: 0bps"},
+	{"RATE_HAI", "dcqcn", "hai_rate: {rate}"},
+	{"MIN_RATE", "dcqcn", "min_rate: {rate}"},
+	{"EWMA_GAIN", "dcqcn", "g: {}"},
+	{"RP_TIMER", "dcqcn", "timer: {}us"},
+	{"ALPHA_RESUME_INTERVAL", "dcqcn", "alpha_timer: {}us"},
+	{"RATE_DECREASE_INTERVAL", "dcqcn", "cut_period: {}us"},
+	{"FAST_RECOVERY_TIMES", "dcqcn", "threshold: {}"},
+	{"CLAMP_TARGET_RATE", "dcqcn", "clamp_target: {flag}"},
+	{"RATE_AI", "hpcc", "ai_rate: {rate}, ai_per: 0bps"},
+	{"MIN_RATE", "hpcc", "min_rate: {rate}"},
+	{"U_TARGET", "hpcc", "eta: {}"},
+	{"MI_THRESH", "hpcc", "max_stage: {}"},
+	{"FAST_REACT", "hpcc", "fast_react: {flag}"},
+	{"RATE_AI", "timely", "delta: {rate}, delta_per: 0bps"},
+	{"MIN_RATE", "timely", "min_rate: {rate}"},
+	{"DCTCP_RATE_AI", "dctcp", "ai_rate: {rate}"},
+	{"EWMA_GAIN", "dctcp", "g: {}"},
+	{"MIN_RATE", "dctcp", "min_rate: {rate}"},
+}
+
+// readConfig reads config.txt: a key and its values on each line.
+func (h *hpcc) readConfig(f File) {
+	h.config = hpccConfig{values: map[string]string{}, kmin: map[unit.Rate]string{}, kmax: map[unit.Rate]string{}, pmax: map[unit.Rate]string{}}
+	var ignored []string
+	line := 0
+	for text := range bytes.Lines(f.Data) {
+		line++
+		w := wordsOf(File{f.Name, text}, &h.faults)
+		w.line, w.next = line, line
+		if w.skip(); len(w.rest) == 0 {
+			continue
+		}
+		if key := w.word("key"); !h.configLine(key, w) {
+			ignored = append(ignored, oneLine(key))
+		}
+	}
+	slices.Sort(ignored)
+	if ignored = slices.Compact(ignored); len(ignored) > 0 {
+		h.note("%s: ignored: %s", f.Name, strings.Join(ignored, ", "))
+	}
+	h.checkDown(f.Name)
+	h.noteParameters(f.Name)
+}
+
+// configLine reads the values of a key. It reports false if rackfab has no such setting.
+func (h *hpcc) configLine(key string, w *words) bool {
+	c := &h.config
+	switch key {
+	case "CC_MODE":
+		h.mode(w)
+	case "KMIN_MAP":
+		h.byRate(w, c.kmin, func() string { return fmt.Sprintf("%dKB", w.integer("threshold in KB", 0, 1e9)) })
+	case "KMAX_MAP":
+		h.byRate(w, c.kmax, func() string { return fmt.Sprintf("%dKB", w.integer("threshold in KB", 0, 1e9)) })
+	case "PMAX_MAP":
+		h.byRate(w, c.pmax, func() string { return strconv.FormatFloat(w.share("probability"), 'g', -1, 64) })
+	case "PACKET_PAYLOAD_SIZE":
+		c.payload = w.integer("payload", 4, 65000)
+	case "BUFFER_SIZE":
+		c.buffer = w.integer("buffer in MB", 1, 1e6)
+	case "ERROR_RATE_PER_LINK":
+		c.loss = w.share("error rate")
+	case "SIMULATOR_STOP_TIME":
+		c.end = w.time("end", "s", unit.Nanosecond, topology.LongestRun)
+	case "LINK_DOWN":
+		c.down = &hpccDown{at: w.time("instant in us", "us", 0, topology.LongestRun), ends: [2]int{h.node(w, "end of a link"), h.node(w, "end of a link")}}
+	default:
+		return h.parameter(key, w)
+	}
+	return true
+}
+
+// mode reads CC_MODE.
+func (h *hpcc) mode(w *words) {
+	text := w.word("mode")
+	h.config.scheme = hpccModes[text]
+	switch {
+	case w.ended:
+	case text == "10":
+		h.note("%s:%d: CC_MODE 10 is HPCC-PINT, which rackfab does not have: the scheme is hpcc", w.file, w.line)
+	case h.config.scheme == "":
+		h.note("%s:%d: CC_MODE %s is unknown: the scheme is pfc, without congestion control", w.file, w.line, oneLine(text))
+		h.config.scheme = "pfc"
+	}
+}
+
+// byRate reads a map: the number of its entries, and a rate in bit/s and a value for each.
+func (h *hpcc) byRate(w *words, to map[unit.Rate]string, value func() string) {
+	for range w.integer("the number of entries", 0, 1000) {
+		rate := unit.Rate(w.integer("rate in bit/s", 1, int64(10000*unit.GigabitPerSec)))
+		if to[rate] = value(); w.ended {
+			return
+		}
+	}
+}
+
+// parameter reads the value of a scheme's parameter.
+func (h *hpcc) parameter(key string, w *words) bool {
+	for _, p := range hpccParameters {
+		if p.key != key {
+			continue
+		}
+		var value string
+		switch {
+		case strings.Contains(p.form, "{rate}"):
+			value = w.rate(key).String()
+		case strings.Contains(p.form, "{flag}"):
+			value = strconv.FormatBool(w.integer(key, 0, 1) == 1)
+		case strings.Contains(p.form, "us"):
+			value = w.time(key, "us", 0, topology.LongestRun).String()
+		default:
+			value = w.word(key)
+			if x, err := strconv.ParseFloat(value, 64); !w.ended && (err != nil || !(x >= 0 && x <= 1e9)) {
+				w.fault(w.file, w.line, "%s %q, want a number", key, value)
+			}
+		}
+		h.config.values[key] = value
+		return true
+	}
+	return false
+}
+
+// checkDown checks the failing link, which is between nodes of the topology. Link 0 to 0 is none.
+func (h *hpcc) checkDown(file string) {
+	d := h.config.down
+	if d == nil || d.at == 0 {
+		h.config.down = nil
+		return
+	}
+	linked := slices.ContainsFunc(h.links, func(l hpccLink) bool {
+		return l.ends == d.ends || l.ends == [2]int{d.ends[1], d.ends[0]}
+	})
+	if !linked {
+		h.note("%s: ignored: LINK_DOWN, nodes %d and %d have no link", file, d.ends[0], d.ends[1])
+		h.config.down = nil
+	}
+}
+
+// noteParameters notes values that the scheme does not use.
+func (h *hpcc) noteParameters(file string) {
+	var unused []string
+	for _, key := range slices.Sorted(maps.Keys(h.config.values)) {
+		used := false
+		for _, p := range hpccParameters {
+			used = used || p.key == key && p.scheme == h.config.scheme
+		}
+		if !used {
+			unused = append(unused, key)
+		}
+	}
+	if len(unused) > 0 {
+		h.note("%s: not used by %s: %s", file, cmp.Or(h.config.scheme, "the scheme"), strings.Join(unused, ", "))
+	}
+}
+
+// append writes the scheme, its parameters, and the defaults of the nodes.
+func (c *hpccConfig) append(b []byte) []byte {
+	if c.scheme != "" {
+		b = fmt.Appendf(b, "scheme: %s\ncompare: [%[1]s]\n", c.scheme)
+	}
+	var values []string
+	if preset := hpccPresets[c.scheme]; preset != "" {
+		values = append(values, preset)
+	}
+	for _, p := range hpccParameters {
+		if value, ok := c.values[p.key]; ok && p.scheme == c.scheme {
+			form := strings.NewReplacer("{rate}", value, "{flag}", value, "{}us", value, "{}", value).Replace(p.form)
+			values = append(values, form)
+		}
+	}
+	if len(values) > 0 {
+		b = fmt.Appendf(b, "schemes:\n  %s: {%s}\n", c.scheme, strings.Join(values, ", "))
+	}
+	var defaults string
+	if c.payload > 0 {
+		defaults = fmt.Sprintf("  nic: {payload: %dB}\n  link: {mtu: %dB}\n", c.payload, max(1518, c.payload+frameHeaders))
+	}
+	if c.buffer > 0 {
+		defaults += fmt.Sprintf("  switch: {buffer: %dMiB}\n", c.buffer)
+	}
+	if defaults != "" {
+		b = append(append(b, "defaults:\n"...), defaults...)
+	}
+	return b
+}
+
+// frameHeaders is enough for all headers of a data packet, with those of telemetry.
+const frameHeaders = 250
+
+// appendSwitches writes the switches, with the thresholds of config.txt for the fastest link of each.
+func (h *hpcc) appendSwitches(b []byte, switches []int) []byte {
+	fastest, mixed := make([]unit.Rate, len(h.kind)), make([]bool, len(h.kind))
+	for _, l := range h.links {
+		for _, n := range l.ends {
+			mixed[n] = mixed[n] || fastest[n] > 0 && fastest[n] != l.rate
+			fastest[n] = max(fastest[n], l.rate)
+		}
+	}
+	b = append(b, "switches:\n"...)
+	var last string
+	var same []int
+	flush := func() {
+		for _, name := range ranges("s", same) {
+			b = fmt.Appendf(b, "  %s:%s\n", name, last)
+		}
+		same = nil
+	}
+	missing, differ := map[unit.Rate]bool{}, 0
+	for _, n := range switches {
+		text, ok := h.config.thresholds(fastest[n])
+		missing[fastest[n]] = missing[fastest[n]] || !ok
+		if mixed[n] && text != "" {
+			differ++
+		}
+		if text != last {
+			flush()
+		}
+		last, same = text, append(same, n)
+	}
+	flush()
+	h.noteThresholds(missing, differ)
+	return b
+}
+
+// noteThresholds notes switches whose thresholds are not those of each link.
+func (h *hpcc) noteThresholds(missing map[unit.Rate]bool, differ int) {
+	if h.config.scheme != "dcqcn" && h.config.scheme != "dctcp" {
+		return
+	}
+	for _, rate := range slices.Sorted(maps.Keys(missing)) {
+		if missing[rate] {
+			h.note("no thresholds for links of %s: switches with such links have rackfab's defaults", rate)
+		}
+	}
+	if differ > 0 {
+		h.note("%d switches have links of several rates: their thresholds are those of the fastest one", differ)
+	}
+}
+
+// thresholds returns the marking thresholds of a switch by the rate of its links, or "" if there are
+// none. It reports whether the maps have all that the scheme uses.
+func (c *hpccConfig) thresholds(rate unit.Rate) (text string, ok bool) {
+	kmin, kmax, pmax := c.kmin[rate], c.kmax[rate], c.pmax[rate]
+	switch {
+	case c.scheme == "dctcp" && kmin != "":
+		return fmt.Sprintf(" {step: %s, step_per: 0bps}", kmin), true
+	case c.scheme == "dcqcn" && kmin != "" && kmax != "" && pmax != "":
+		return fmt.Sprintf(" {kmin: %s, kmax: %s, pmax: %s}", kmin, kmax, pmax), true
+	}
+	return "", false
+}
+
+// appendChanges writes the failure of a link.
+func (h *hpcc) appendChanges(b []byte) []byte {
+	d := h.config.down
+	if d == nil {
+		return b
+	}
+	at := max(linkDownFrom+d.at-h.origin, 0)
+	return fmt.Appendf(b, "changes:\n  - {at: %s, link_down: %s--%s}\n", at, h.name(d.ends[0]), h.name(d.ends[1]))
+}

@@ -1,0 +1,80 @@
+// Package imports turns files of other simulators into scenarios: topology.txt, flow.txt and
+// config.txt of the HPCC simulator, connection matrices and topologies of htsim, and traces in GOAL.
+// Each format has its files. An importer reads bytes and returns the text of a scenario, with notes on
+// all that the files say and the scenario does not.
+package imports
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/scenariofile"
+)
+
+// MaxFile is the largest file that an importer accepts, in bytes.
+const MaxFile = 256 << 20
+
+// File is the content of a file. Name is used in faults and notes.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Imported is a scenario made from files.
+type Imported struct {
+	Scenario []byte   // in YAML, accepted by scenariofile.Parse
+	Notes    []string // one line each: what was ignored, or differs in the scenario
+}
+
+// maxFaults bounds the number of faults in an error.
+const maxFaults = 100
+
+// faults collects the faults of files, "file:line: what".
+type faults struct {
+	list []string
+	more int
+}
+
+// fault adds a fault.
+func (f *faults) fault(file string, line int, format string, args ...any) {
+	if len(f.list) == maxFaults {
+		f.more++
+		return
+	}
+	f.list = append(f.list, fmt.Sprintf("%s:%d: ", file, line)+fmt.Sprintf(format, args...))
+}
+
+// integer parses an integer in a range. Otherwise it adds a fault and returns the least one.
+func (f *faults) integer(file string, line int, what, text string, lo, hi int64) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < lo || n > hi {
+		f.fault(file, line, "%s %q, want an integer from %d to %d", what, text, lo, hi)
+		return lo, false
+	}
+	return n, true
+}
+
+// Error returns a line per fault.
+func (f *faults) Error() string {
+	if f.more > 0 {
+		return fmt.Sprintf("%s\nand %d more", strings.Join(f.list, "\n"), f.more)
+	}
+	return strings.Join(f.list, "\n")
+}
+
+// err returns the faults as an error, or nil if there are none.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return f
+}
+
+// finished returns the scenario and its notes. It returns an error if the scenario is invalid.
+func finished(text []byte, notes []string) (*Imported, error) {
+	if _, err := scenariofile.Parse("scenario", text); err != nil {
+		return nil, fmt.Errorf("the files make an invalid scenario:\n%w", err)
+	}
+	return &Imported{Scenario: text, Notes: notes}, nil
+}

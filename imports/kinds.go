@@ -1,0 +1,63 @@
+package imports
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// DefaultStar is the rack of files that have none.
+var DefaultStar = Star{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
+
+// kind is a kind of file.
+type kind struct {
+	what   string
+	suffix string         // of names, "" for none
+	begins *regexp.Regexp // how the text begins, after comments
+	alone  func(f File) (*Imported, error)
+	needs  string // command that reads the file with others; alone is nil
+}
+
+// kinds are the kinds of text that are no scenario. The first that fits is that of a file.
+var kinds = []kind{
+	{"a trace in GOAL", ".goal", regexp.MustCompile(`^num_ranks\s`), func(f File) (*Imported, error) {
+		return GOAL(f, nil, DefaultStar)
+	}, ""},
+	{"a topology of htsim", ".topo", regexp.MustCompile(`(?i)^(nodes [0-9]+\s+)?(podsize [0-9]+\s+)?tiers [0-9]+\s`), nil, "htsim --connections FILE --topology %s"},
+	{"a connection matrix of htsim", ".cm", regexp.MustCompile(`^(Nodes|Connections|Triggers|Failures) [0-9]+\s`), func(f File) (*Imported, error) {
+		return HTSim(f, nil, DefaultStar, unit.Microsecond)
+	}, ""},
+	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+\s`), nil, "hpcc --topology FILE --flows %s"},
+	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},
+	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z_]+\s.*\n)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},
+}
+
+// comments are the lines and comments before the first word of a file.
+var comments = regexp.MustCompile(`^(\s+|#.*|//.*|/\*(?s:.*?)\*/)+`)
+
+// kindLimit is the number of bytes, after comments, by which a kind is recognised.
+const kindLimit = 1 << 16
+
+// Recognise returns the kind of a file that is no scenario, in words, and the scenario that it makes by itself. It returns
+// "" if the file is of no known kind, and an error if it needs others or is faulty.
+func Recognise(f File) (what string, made *Imported, err error) {
+	head := string(f.Data[:min(len(f.Data), kindLimit)])
+	head = strings.TrimPrefix(head, comments.FindString(head)) + "\n"
+	for _, k := range kinds {
+		if !k.begins.MatchString(head) && (k.suffix == "" || filepath.Ext(f.Name) != k.suffix) {
+			continue
+		}
+		switch {
+		case k.alone == nil:
+			return k.what, nil, fmt.Errorf("%s is %s, which needs others: rackfab import "+k.needs+" -o scenario.yaml", f.Name, k.what, f.Name)
+		case len(f.Data) > MaxFile:
+			return k.what, nil, fmt.Errorf("%s: larger than %d bytes, the most that can be imported", f.Name, MaxFile)
+		}
+		made, err = k.alone(f)
+		return k.what, made, err
+	}
+	return "", nil, nil
+}

@@ -1,0 +1,51 @@
+package imports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/scenariofile"
+)
+
+// A file is recognised by its content or name. One that needs others is refused with the command that reads them.
+func TestRecognise(t *testing.T) {
+	const trace = "num_ranks 2\nrank 0 { send 5b to 1 }\nrank 1 { recv 5b from 0 }\n"
+	flow := matrix("0->1 start 0 size 5")
+	for _, c := range []struct{ name, text, what, err string }{
+		{"ring.goal", trace, "a trace in GOAL", ""},
+		{"trace", "// a trace\n\n/* of\n two ranks */ " + trace, "a trace in GOAL", ""},
+		{"t.goal", "rank 0 {", "a trace in GOAL", "t.goal:1: want rank R {"},
+		{"t.cm", flow, "a connection matrix of htsim", ""},
+		{"matrix", "# a matrix\n" + flow, "a connection matrix of htsim", ""},
+		{"matrix", "Connections 1\nNodes 2\n0->1 start 0 size 5", "a connection matrix of htsim", ""},
+		{"t.cm", "nodes 4", "a connection matrix of htsim", "t.cm:1: \"nodes 4\" in the header"},
+		{"tree", smallTree, "a topology of htsim", "tree is a topology of htsim, which needs others: rackfab import htsim --connections FILE --topology tree -o scenario.yaml"},
+		{"t.topo", "", "a topology of htsim", "t.topo is a topology of htsim"},
+		{"flow.txt", smallFlows, "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
+		{"topology.txt", smallTopology, "a topology of the HPCC simulator", "rackfab import hpcc --topology topology.txt --flows FILE -o scenario.yaml"},
+		{"config.txt", smallConfig, "a configuration of the HPCC simulator", "rackfab import hpcc --topology FILE --flows FILE --config config.txt -o scenario.yaml"},
+		{"empty", "", "", ""},
+		{"x.yaml", "name: x\nnum_ranks: 3\n", "", ""},
+		{"x.yaml", "# Nodes 4\nname: x\n", "", ""},
+		{"numbers", "3 4\n", "", ""},
+	} {
+		what, made, err := Recognise(File{c.name, []byte(c.text)})
+		if what != c.what || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s %q: %q, %v, want %q, %s", c.name, c.text, what, err, c.what, c.err)
+		}
+		if alone := c.what != "" && c.err == ""; alone != (made != nil) {
+			t.Errorf("%s %q: made %v", c.name, c.text, made)
+		} else if alone {
+			if _, err := scenariofile.Parse("s", made.Scenario); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+	for _, name := range scenariofile.Builtins() {
+		if text, ok := scenariofile.Builtin(name); ok {
+			if what, _, err := Recognise(File{name, text}); what != "" || err != nil {
+				t.Errorf("%s is taken for %s: %v", name, what, err)
+			}
+		}
+	}
+}
