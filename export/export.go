@@ -1,5 +1,5 @@
 // Package export turns the output of a run into tables for other programs: CSV and
-// Parquet with units in the column names, and the text files of the HPCC simulator. It
+// Parquet with units in the column names, and the text files of the HPCC simulator and htsim. It
 // does not invent data: what a folder lacks comes from a repetition of the same run in
 // memory.
 package export
@@ -25,6 +25,7 @@ import (
 type Events struct {
 	Flows []Completion // in order of completion
 	PFC   []PFC        // in time order, then by node
+	Steps []Step       // in time order, then by node
 }
 
 // Completion is a flow whose last byte was acknowledged at its sender.
@@ -33,6 +34,13 @@ type Completion struct {
 	Start unit.Time
 	At    unit.Time
 	Size  unit.Bytes
+}
+
+// Step is a step of a program that is done.
+type Step struct {
+	Node int // index in the scenario
+	Step int
+	At   unit.Time
 }
 
 // PFC is one class of a PFC frame at its ingress port.
@@ -61,10 +69,14 @@ func Replay(ctx context.Context, s *topology.Scenario, digest string, fixed int)
 			}
 		}})
 	}
-	l.Listen = func(_ int, notes []fabric.Note) {
+	l.Listen = func(index int, notes []fabric.Note) {
 		for i := range notes {
-			if n := &notes[i]; n.Kind == fabric.Completed {
+			switch n := &notes[i]; n.Kind {
+			case fabric.Completed:
 				e.Flows = append(e.Flows, Completion{n.Flow, n.Start(), n.At, n.Bytes()})
+			case fabric.StepDone:
+				e.Steps = append(e.Steps, Step{index, int(n.Command()), n.At})
+			default:
 			}
 		}
 	}
@@ -112,7 +124,7 @@ func (e *Events) Frames(s *topology.Scenario) *sweep.Table {
 	ends := s.PortMap()
 	var rows [][]any
 	for _, p := range e.PFC {
-		peer := s.Nodes[ends[p.Node][p.Port].Peer].Name
+		peer := s.PeerName(ends[p.Node][p.Port])
 		rows = append(rows, []any{int64(p.At), s.Nodes[p.Node].Name, int64(p.Port), peer, int64(p.Class), int64(p.Quanta)})
 	}
 	columns := slices.Concat(sweep.Integer.Columns("at_ps"), sweep.Text.Columns("node"), sweep.Integer.Columns("port"),

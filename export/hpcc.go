@@ -27,11 +27,14 @@ const (
 // qlenDump is the interval between two blocks of qlen.txt.
 const qlenDump = 100 * unit.Millisecond
 
-// sort sorts events by instant, and events of the same instant by node and port, or by
-// flow.
+// sort sorts events by instant, and events of the same instant by node and port, by node and step, or
+// by flow.
 func (e *Events) sort() {
 	slices.SortStableFunc(e.PFC, func(a, b PFC) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port))
+	})
+	slices.SortStableFunc(e.Steps, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Step, b.Step))
 	})
 	slices.SortStableFunc(e.Flows, func(a, b Completion) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Flow, b.Flow))
@@ -106,7 +109,7 @@ func WriteQueues(w io.Writer, s *topology.Scenario, series *measure.RunSeries) e
 				continue
 			}
 			for p, end := range ends[n] {
-				line := counts[node.Name+"->"+s.Nodes[end.Peer].Name]
+				line := counts[node.Name+"->"+s.PeerName(end)]
 				if line == nil {
 					line = []int{i + 1} // a port that never queued a frame
 				}

@@ -20,9 +20,30 @@ func figuresOf(s *topology.Scenario, runs []*measure.Run) (list []measure.Figure
 	} else {
 		list = flowFigures(s, runs)
 	}
+	collectives := measure.Catalogue(s).Collectives
+	for i, c := range collectives[:min(len(collectives), maxColumns)] {
+		list = append(list, c.List(&s.Collectives[i])...)
+	}
+	if len(s.Programs) > 0 {
+		list = append(list, measure.ProgramTime, measure.ProgramSteps)
+	}
 	list = append(list, measure.Drops)
 	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Errors != nil }) {
 		list = append(list, measure.LinkLost, measure.LinkDamaged)
+	}
+	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Replayed > 0 }) {
+		list = append(list, measure.LinkReplayed)
+	}
+	for _, f := range measure.RecoveryFigures {
+		if slices.ContainsFunc(runs, func(r *measure.Run) bool { return f.Of(r) > 0 }) {
+			list = append(list, f)
+		}
+	}
+	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Settled != nil }) {
+		list = append(list, measure.SettledFigures[:3]...) // the peak is in results.json
+	}
+	if measure.Failing(s) {
+		list = append(list, measure.FailureFigures...)
 	}
 	return list
 }
@@ -108,6 +129,12 @@ func notes(s *topology.Scenario, variants []Variant) (list []string) {
 		}
 		list = append(list, fmt.Sprintf("%s: the slowest of %d flows are %s Gbit/s; results.json has all", v.Value, len(v.Run.Flows), strings.Join(slowest, ", ")))
 	}
+	for _, v := range variants {
+		list = append(list, waiting(v)...)
+	}
+	if more := len(s.Collectives) - maxColumns; more > 0 {
+		list = append(list, fmt.Sprintf("%d more collectives are in results.json", more))
+	}
 	if more := len(s.Commands) - maxColumns; more > 0 {
 		list = append(list, fmt.Sprintf("%d more entries of commands are in results.json", more))
 	}
@@ -115,6 +142,19 @@ func notes(s *topology.Scenario, variants []Variant) (list []string) {
 		list = append(list, fmt.Sprintf("%d more workloads are in results.json", more))
 	}
 	return list
+}
+
+// waiting returns a line about the steps that a run ended before, or none.
+func waiting(v Variant) []string {
+	p := v.Run.Programs
+	if p == nil || p.Finished() {
+		return nil
+	}
+	steps := make([]string, 0, len(p.Waiting))
+	for _, w := range p.Waiting[:min(len(p.Waiting), maxColumns)] {
+		steps = append(steps, fmt.Sprintf("%s %q for %s", w.Host, w.Step, w.For))
+	}
+	return []string{fmt.Sprintf("%s: %d of %d steps are not done; these wait: %s", v.Value, p.Steps-p.Done, p.Steps, strings.Join(steps, ", "))}
 }
 
 // victimLinks returns the links of interest that have columns or lines, at most n: if
@@ -146,8 +186,8 @@ func pauseFigures(s *topology.Scenario, runs []*measure.Run) (frames, paused []m
 	return append(frames, others[0]), append(paused, others[1])
 }
 
-// workloadsAlone reports whether all flows belong to workloads, so that there are no
+// workloadsAlone reports whether all flows belong to workloads and programs, so that there are no
 // long flows to report on.
 func workloadsAlone(s *topology.Scenario) bool {
-	return len(s.Workloads) > 0 && !slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst < 0 || s.Bursting(f) })
+	return len(s.Workloads)+len(s.Steps) > 0 && !slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst < 0 || s.Bursting(f) })
 }

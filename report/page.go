@@ -35,6 +35,8 @@ type pageRun struct {
 	Label               string // "" if the page has no other run
 	Compared            Table
 	Heads               []head // of the column groups
+	Parallel            Table  // without rows if there are no parallel links
+	Entropies           Table  // without rows if no sender reacted to feedback about paths
 	Paused, Cost        Table
 	FabricTime, BinTime string
 	HasPaper            bool
@@ -82,7 +84,7 @@ func newPageRun(f *Folder) pageRun {
 	_, paused := pauseFigures(f.Scenario, r.Runs)
 	p := pageRun{
 		Folder: f, Compared: t, Heads: heads(t),
-		Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),
+		Parallel: parallelTable(rows), Entropies: entropyTable(rows), Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
 		HasPaper: r.Scenario == paperScenario,
 	}
