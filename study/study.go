@@ -37,6 +37,10 @@ var Experiments = []Experiment{
 	{Name: "ceth-reaction", Run: cethReaction},
 	{Name: "rttx-example", Run: rttxExample},
 	{
+		Name: "sharing", Run: sharing,
+		FixedSchemes: "sharing compares all schemes; run sharing-N-M under a scheme",
+	},
+	{
 		Name: "rttx-compare", Run: rttxCompare,
 		FixedSchemes: "rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme",
 	},

@@ -42,10 +42,10 @@ func drawable(s *topology.Scenario, name string) (measure.Figure, error) {
 	for _, f := range figures {
 		names = append(names, f.Name)
 	}
-	for _, l := range s.Links {
-		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
-		figures = append(figures, measure.PauseFigures(a+"->"+z)...)
-		figures = append(figures, measure.PauseFigures(z+"->"+a)...)
+	for i := range s.Links {
+		for _, way := range s.DirectionNames(i) {
+			figures = append(figures, measure.PauseFigures(way)...)
+		}
 	}
 	for _, f := range figures {
 		if f.Name == name {
