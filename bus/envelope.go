@@ -18,8 +18,8 @@ const (
 	// envelopeHead is the length of the fixed header before the frames.
 	envelopeHead = 52
 	// maxFrameBytes is the maximum encoded length of one frame: arrival, payload,
-	// trace, header length, header.
-	maxFrameBytes = binary.MaxVarintLen64 + binary.MaxVarintLen64 + 8 + 1 + frame.HeaderRoom
+	// trace, number on a link with retry, header length, header.
+	maxFrameBytes = binary.MaxVarintLen64 + binary.MaxVarintLen64 + 8 + sequenceBytes + 1 + frame.HeaderRoom
 	// maxSectionHead is the maximum length of the head of a section: link, bytes.
 	maxSectionHead = 2 * binary.MaxVarintLen32
 )
@@ -199,11 +199,25 @@ func frameSize(b []byte) (size int, delta uint64) {
 	if payload&1 != 0 {
 		n += 8
 	}
+	if n < len(b) && b[n] == sequenceMark {
+		if n+sequenceBytes > len(b) || binary.BigEndian.Uint32(b[n+1:])&^frame.SequenceMask != frame.Numbered {
+			return 0, 0
+		}
+		n += sequenceBytes
+	}
 	if n >= len(b) || b[n] > frame.HeaderRoom || n+1+int(b[n]) > len(b) {
 		return 0, 0
 	}
 	return n + 1 + int(b[n]), delta
 }
+
+// sequenceMark takes the place of the length of the header bytes, which is at most
+// frame.HeaderRoom. The frame's number on a link with retry follows it in 4 bytes, then the
+// length.
+const (
+	sequenceMark  = 255
+	sequenceBytes = 5
+)
 
 // appendFrame appends f to the frames of a section. last is the arrival of the previous
 // frame, 0 for the first.
@@ -215,6 +229,9 @@ func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
 	} else {
 		b = binary.AppendUvarint(b, payload|1)
 		b = binary.BigEndian.AppendUint64(b, f.Trace)
+	}
+	if f.Sequence != 0 {
+		b = binary.BigEndian.AppendUint32(append(b, sequenceMark), f.Sequence)
 	}
 	head := f.Header()
 	b = append(b, uint8(len(head)))
@@ -241,6 +258,11 @@ func (e *Envelope) Next(f *frame.Frame) (link int, ok bool) {
 	if payload&1 != 0 {
 		f.Trace = binary.BigEndian.Uint64(b[n:])
 		n += 8
+	}
+	f.Sequence = 0
+	if b[n] == sequenceMark {
+		f.Sequence = binary.BigEndian.Uint32(b[n+1:])
+		n += sequenceBytes
 	}
 	end := n + 1 + int(b[n])
 	f.SetHeader(b[n+1 : end])

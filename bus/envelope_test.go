@@ -37,6 +37,9 @@ func genFrames(t *rapid.T) []frame.Frame {
 		at += unit.Time(rapid.Int64Range(0, 1<<40).Draw(t, "delta"))
 		f.Arrival, f.Payload = at, rapid.Uint32().Draw(t, "payload")
 		f.Trace = rapid.Uint64().Draw(t, "trace")
+		if rapid.Bool().Draw(t, "numbered") {
+			f.Sequence = frame.Numbered | rapid.Uint32Range(0, frame.SequenceMask).Draw(t, "sequence")
+		}
 		f.SetHeader(rapid.SliceOfN(rapid.Byte(), 0, frame.HeaderRoom).Draw(t, "header"))
 		return f
 	}), 0, 20).Draw(t, "frames")
@@ -71,7 +74,7 @@ func TestEnvelopeRoundTrip(t *testing.T) {
 				t.Fatalf("frame %d of %d on link %d: %t, %d", i, len(frames), link, ok, on)
 			}
 			if f.Arrival != frames[i].Arrival || f.Payload != frames[i].Payload || f.Trace != frames[i].Trace ||
-				!bytes.Equal(f.Header(), frames[i].Header()) {
+				f.Sequence != frames[i].Sequence || !bytes.Equal(f.Header(), frames[i].Header()) {
 				t.Fatalf("frame %d: %+v, want %+v", i, f, frames[i])
 			}
 		}
@@ -117,6 +120,9 @@ func TestParseEnvelopeRejectsInvalidInput(t *testing.T) {
 		{"cut head", func(b []byte) []byte { return b[:envelopeHead-1] }, ErrMalformed},
 		{"cut frame", func(b []byte) []byte { return b[:len(b)-1] }, ErrMalformed},
 		{"header longer than a frame's", set(envelopeHead+4, frame.HeaderRoom+1), ErrMalformed},
+		{"number without bit 31", set(envelopeHead+4, sequenceMark, 0, 0, 0, 7, 0), ErrMalformed},
+		{"number above 20 bits", set(envelopeHead+4, sequenceMark, 0x80, 0x10, 0, 0, 0), ErrMalformed},
+		{"cut number", func(b []byte) []byte { return append(b, 2, 4, 0, 0, sequenceMark, 0x80) }, ErrMalformed},
 		{"section longer than the rest", set(second+1, 66), ErrMalformed},
 		{"two sections of a link", set(second, 0), ErrMalformed},
 		{"section without frames", func(b []byte) []byte { return append(b, 2, 0) }, ErrMalformed},
@@ -146,6 +152,8 @@ func FuzzParseEnvelope(f *testing.F) {
 	f.Add(build(Envelope{Seq: 1, Want: noWant}, nil))
 	f.Add(build(Envelope{Seq: 9, Epoch: 1, Ack: 3, Promise: unit.Never}, []frame.Frame{full, full}))
 	f.Add(buildLinks(Envelope{Seq: 2}, []frame.Frame{full}, nil, []frame.Frame{full, full}))
+	full.Sequence = frame.Numbered | 7
+	f.Add(build(Envelope{Seq: 3}, []frame.Frame{full}))
 	f.Add([]byte{envelopeMagic, Version + 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := ParseEnvelope(data)

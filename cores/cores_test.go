@@ -19,6 +19,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/switching/balance"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -81,13 +82,18 @@ func watched(t testing.TB, s *topology.Scenario, n int, cut []int) seen {
 func TestCoresDoNotChangeTheRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct{ name, scheme string }{
-		{"pcn-16to2", "pcn"}, {"pcn-16to2", "cbrc-aimd"}, {"leaf-spine", "dcqcn"}, {"rttx-16to2", "timely-rttx"}, {"get-incast", "pfc"},
+		{"pcn-16to2", "pcn"}, {"pcn-16to2", "cbrc-aimd"}, {"leaf-spine", "dcqcn"}, {"rttx-16to2", "timely-rttx"}, {"get-incast", "pfc"}, {"leaf-spine", "irn"},
 	} {
 		duration := 400 * unit.Microsecond
 		if testing.Short() {
 			duration = 50 * unit.Microsecond
 		}
 		s := builtin(t, c.name, c.scheme, duration)
+		if c.scheme == "irn" { // each switch chooses its paths in another way
+			for i := range s.NodesOf(topology.Switch) {
+				s.Nodes[i].Switch.Routing = balance.Choice(i % len(balance.Names))
+			}
+		}
 		s = steering.New(s, 1).Extend(s, 0, s.Duration, 3)
 		one := watched(t, s, 1, nil)
 		for n := 2; n <= 4; n++ {

@@ -56,7 +56,7 @@ func state(at int64) *rackfabv1.WatchResponse {
 		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab},
 		Nodes: []*rackfabv1.NodeStats{
 			{
-				Node: "h0", DeliveredBytes: 5, Frozen: true, Ports: []*rackfabv1.PortStats{{SentBytes: 10, Paused: true, PausesReceived: 2}},
+				Node: "h0", DeliveredBytes: 5, Frozen: true, Counters: map[string]uint64{"entropies_recycled": 7, "tx_acks": 1}, Ports: []*rackfabv1.PortStats{{SentBytes: 10, Paused: true, PausesReceived: 2}},
 				Flows: []*rackfabv1.FlowStats{
 					{Name: "F0", RateBps: 1e9, SentBytes: 10, AckedBytes: 8},
 					{Name: "b/h0/0", RateBps: 2e9, SentBytes: 1, AckedBytes: 1},

@@ -14,7 +14,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A frame contains ports, the flows of a burst as one entry, and flags.
+// A frame contains ports, the flows of a burst as one entry, flags, and the entropy moves of a NIC.
 func TestFrameEncoding(t *testing.T) {
 	f := newFrame(state(42))
 	var got, want any
@@ -22,7 +22,7 @@ func TestFrameEncoding(t *testing.T) {
 		t.Fatalf("%s: %v", f.json, err)
 	}
 	text := `{"at":42,"granted":42,"state":"running","pace":0,"changes":0,"hops":0,"scheme":"pcn","scenario":"pair","digest":"00000000000000ab","nodes":[
-		{"p":[[0,10,0,0,2,0,0,1]],"f":[["F0",1,1000000000,10,8],["b/h0",2,5000000000,3,2]],"d":5,"x":1},
+		{"p":[[0,10,0,0,2,0,0,1]],"f":[["F0",1,1000000000,10,8],["b/h0",2,5000000000,3,2]],"d":5,"x":1,"e":[0,7,0]},
 		{"p":[[99,0,0,2,0,0,0,2]],"d":0}]}`
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)

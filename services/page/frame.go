@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -40,6 +41,9 @@ type nodeState struct {
 	Flows     [][5]any `json:"f,omitempty"`
 	Delivered int64    `json:"d"` // bytes
 	Frozen    int      `json:"x,omitempty"`
+	// Entropies holds the entropies skipped and recycled, and the freezes, of a NIC whose
+	// flows choose an entropy per packet.
+	Entropies []uint64 `json:"e,omitempty"`
 }
 
 // states maps the states of a clock to their names.
@@ -66,6 +70,10 @@ func newNodeState(n *rackfabv1.NodeStats) nodeState {
 	out := nodeState{Ports: make([][8]int64, len(n.GetPorts())), Delivered: n.GetDeliveredBytes()}
 	if n.GetFrozen() {
 		out.Frozen = 1
+	}
+	c := n.GetCounters()
+	if e := []uint64{c["entropies_skipped"], c["entropies_recycled"], c["entropy_freezes"]}; slices.Max(e) > 0 {
+		out.Entropies = e
 	}
 	for i, p := range n.GetPorts() {
 		flags := int64(0)

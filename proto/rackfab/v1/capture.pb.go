@@ -33,7 +33,7 @@ type CaptureRequest struct {
 	ToPs int64 `protobuf:"varint,3,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
 	// Duration in picoseconds, instead of to_ps; 0 for no limit.
 	SpanPs int64 `protobuf:"varint,4,opt,name=span_ps,json=spanPs,proto3" json:"span_ps,omitempty"`
-	// Kinds of frames: data, ack, cnp, cnm, pfc, credit, request, other; empty for all.
+	// Kinds of frames: data, ack, cnp, cnm, pfc, credit, request, other, trimmed; empty for all.
 	Kinds         []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1801,7 +1801,7 @@ type TopologyFlow struct {
 	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	// The burst of the flow, "" for none.
 	Burst string `protobuf:"bytes,4,opt,name=burst,proto3" json:"burst,omitempty"`
-	// Its size in bytes, -1 for endless.
+	// Its size in bytes, -1 for endless, -2 for the messages of a program.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// When it starts, in picoseconds.
 	StartPs int64 `protobuf:"varint,6,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`

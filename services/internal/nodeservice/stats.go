@@ -26,7 +26,7 @@ func (n *hosted) stats(now *snapshot) *rackfabv1.NodeStats {
 		}
 	}
 	for _, end := range s.PortMap()[n.index] {
-		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.Nodes[end.Peer].Name})
+		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.PeerName(end)})
 	}
 	if s.Nodes[n.index].Kind == topology.NIC {
 		nicStats(now.nic, s, out)

@@ -27,7 +27,7 @@ func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGe
 	}}
 	var peers []string
 	for i, end := range now.scenario.PortMap()[now.index] {
-		peer := now.scenario.Nodes[end.Peer].Name
+		peer := now.scenario.PeerName(end)
 		peers = append(peers, peer)
 		if len(q.GetPeers()) == 0 || slices.Contains(q.GetPeers(), peer) {
 			out.Ports = append(out.Ports, switchPort(i, peer, &now.sw.Ports[i]))

@@ -12,7 +12,9 @@ const (
 	PortSent
 	PortPauses
 	PortPaused
+	PortReplayed
 	PortMarks
+	PortTrims
 	PortDrops
 	FlowRate
 	FlowSent
@@ -51,7 +53,9 @@ var Metrics = [metricsEnd]Metric{
 	PortSent:      {"rackfab.port.sent", "By", Count, "port, peer", "bytes of frames whose transmission began, without link overhead, and without the PFC frames of a switch"},
 	PortPauses:    {"rackfab.port.pauses", "{frame}", Count, "port, peer", "PAUSE frames that the node sent to the peer"},
 	PortPaused:    {"rackfab.port.paused", "ps", Count, "port, peer", "how long the peer paused at least one class of the port"},
+	PortReplayed:  {"rackfab.port.replayed", "{frame}", Count, "port, peer", "frames that the port had to replay on a link with retry, when each replay began"},
 	PortMarks:     {"rackfab.port.marks", "{frame}", Count, "port, peer", "frames that a switch marked with CE at the egress port"},
+	PortTrims:     {"rackfab.port.trims", "{frame}", Count, "port, peer", "frames that a switch trimmed because there was no room for them at the egress port"},
 	PortDrops:     {"rackfab.port.drops", "{frame}", Count, "port, peer, reason", "frames received at the port that were dropped, or lost on its link"},
 	FlowRate:      {"rackfab.flow.rate", "bit/s", Level, "flow", "CC rate limit at the end of the span; for a burst, the sum over its active flows at the node"},
 	FlowSent:      {"rackfab.flow.sent", "By", Count, "flow", "bytes that the sender put on the link, including link overhead"},

@@ -76,7 +76,7 @@ type value struct {
 
 // portMeter is the state of one port.
 type portMeter struct {
-	series  [PortMarks + 1]int32 // by metric; -1 for none yet
+	series  [PortTrims + 1]int32 // by metric; -1 for none yet
 	clock   fabric.PauseClock
 	counted unit.Time // part of the paused time that has been added to PortPaused
 }
@@ -214,4 +214,4 @@ func (m *Meter) port(metric MetricID, at fabric.Port) int32 {
 	return *i
 }
 
-func (m *Meter) peer(at fabric.Port) string { return m.scenario.Nodes[m.ends[at].Peer].Name }
+func (m *Meter) peer(at fabric.Port) string { return m.scenario.PeerName(m.ends[at]) }

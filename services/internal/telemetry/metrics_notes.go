@@ -27,7 +27,11 @@ func (m *Meter) observe(n *fabric.Note) {
 		if m.ports[n.Port].clock.Observe(n) {
 			m.paused(n.Port, n.At)
 		}
-	case fabric.Dropped:
+	case fabric.Trimmed:
+		m.add(m.port(PortTrims, n.Port), 1)
+	case fabric.Replayed:
+		m.add(m.port(PortReplayed, n.Port), n.Packets())
+	case fabric.Dropped, fabric.Erred:
 		reason := n.Reason().String()
 		m.add(m.series(Series{Metric: PortDrops, Port: int(n.Port), Peer: m.peer(n.Port), Reason: reason}), 1)
 	case fabric.SentSampled:

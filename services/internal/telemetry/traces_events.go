@@ -38,6 +38,9 @@ var eventTypes = map[fabric.Kind]struct {
 	fabric.Dropped: {"drop", func(e fabric.Event) attributeList {
 		return attributeList{number("rackfab.bytes", e.Bytes()), attribute.Stringer("rackfab.reason", e.Reason())}
 	}},
+	fabric.Trimmed: {"trim", func(e fabric.Event) attributeList {
+		return attributeList{number("rackfab.bytes", e.Bytes()), number("rackfab.cut_bytes", e.Cut())}
+	}},
 	fabric.EventCounted: {"count", func(e fabric.Event) attributeList { return attributeList{number("rackfab.queue_bytes", e.Queue())} }},
 	fabric.LevelChanged: {"level", func(e fabric.Event) attributeList {
 		return attributeList{number("rackfab.level.new", e.Level()), number("rackfab.level.old", e.OldLevel())}

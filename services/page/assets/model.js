@@ -10,15 +10,19 @@ export function build(t) {
   }));
   const byName = new Map(nodes.map((n) => [n.name, n.index]));
   const lanes = [];
+  const between = new Map(); // number of links so far by pair of nodes: the second is A--B#2
   const links = (t.links ?? []).map((l, index) => {
     const a = byName.get(l.a), b = byName.get(l.b);
     const first = lanes.length;
-    const base = { link: index, rate: Number(l.rateBps ?? 0), delay: Number(l.delayPs ?? 0) };
-    lanes.push({ ...base, index: first, from: a, to: b, port: l.aPort ?? 0, peer: l.bPort ?? 0, back: first + 1, id: `${l.a}->${l.b}` });
-    lanes.push({ ...base, index: first + 1, from: b, to: a, port: l.bPort ?? 0, peer: l.aPort ?? 0, back: first, id: `${l.b}->${l.a}` });
+    const pair = Math.min(a, b) * nodes.length + Math.max(a, b);
+    between.set(pair, (between.get(pair) ?? 0) + 1);
+    const nth = between.get(pair) > 1 ? `#${between.get(pair)}` : "";
+    const base = { link: index, nth: between.get(pair) - 1, rate: Number(l.rateBps ?? 0), delay: Number(l.delayPs ?? 0) };
+    lanes.push({ ...base, index: first, from: a, to: b, port: l.aPort ?? 0, peer: l.bPort ?? 0, back: first + 1, id: `${l.a}->${l.b}${nth}` });
+    lanes.push({ ...base, index: first + 1, from: b, to: a, port: l.bPort ?? 0, peer: l.aPort ?? 0, back: first, id: `${l.b}->${l.a}${nth}` });
     nodes[a].lanes[l.aPort ?? 0] = first;
     nodes[b].lanes[l.bPort ?? 0] = first + 1;
-    return { name: `${l.a}--${l.b}`, a, b, lane: first };
+    return { name: `${l.a}--${l.b}${nth}`, a, b, lane: first };
   });
   const model = {
     scenario: t.scenario ?? "", scheme: t.scheme ?? "", choices: t.choices ?? [],

@@ -105,12 +105,15 @@ function facts(model, snap, what, victims) {
   if (what.kind === "node") {
     const n = model.nodes[what.node];
     const queue = n.lanes.reduce((sum, l) => sum + snap.lanes[l].queue, 0);
-    return `${n.lanes.length} ${n.lanes.length === 1 ? "port" : "ports"} · ${format.bytes(queue)} queued${snap.frozen[what.node] ? " · frozen" : ""}`;
+    return `${n.lanes.length} ${n.lanes.length === 1 ? "port" : "ports"} · ${format.bytes(queue)} queued${entropies(snap.frame.nodes[what.node].e)}${snap.frozen[what.node] ? " · frozen" : ""}`;
   }
   const f = model.flows.get(what.name), now = snap.flows.find((v) => v.name === what.name);
   const way = f ? `${model.nodes[f.from].name} → ${model.nodes[f.to].name}` : "";
   return `${way}${now ? ` · ${format.rate(now.goodput)} of ${format.rate(now.rate)} allowed` : " · ended"}${victims.has(what.name) ? " · victim" : ""}`;
 }
+
+// entropies describes what a NIC did about the paths of its packets.
+const entropies = (e) => (e ? ` · entropies: ${format.count(e[0])} skipped, ${format.count(e[1])} recycled, ${format.count(e[2])} ${e[2] === 1 ? "freeze" : "freezes"}` : "");
 
 function settings(n) {
   const rows = n.settings.map((set) => {

@@ -52,11 +52,12 @@ export class Rack {
     return Math.max(1.5, Math.min(thick, this.layout.dense ? 2.5 : 7));
   }
 
-  // line returns the ends of a lane, shifted away from the opposite lane.
+  // line returns the ends of a lane, shifted away from the opposite lane, and those of parallel
+  // links further.
   line(lane) {
     const l = this.model.lanes[lane], a = this.layout.ends[lane], b = this.layout.ends[l.back];
     const dx = b.x - a.x, dy = b.y - a.y, length = Math.hypot(dx, dy) || 1;
-    const aside = this.thickness(l.rate) / 2 + (this.layout.dense ? 0.3 : 0.8);
+    const aside = (this.thickness(l.rate) / 2 + (this.layout.dense ? 0.3 : 0.8)) * (1 + 2 * l.nth);
     const ox = (-dy / length) * aside, oy = (dx / length) * aside;
     return { x1: a.x + ox, y1: a.y + oy, x2: b.x + ox, y2: b.y + oy, length, ux: dx / length, uy: dy / length };
   }

@@ -8,8 +8,8 @@ const busiest = 4; // ports of a switch
 export class Series {
   constructor(model, what) { this.groups = groupsOf(model, what); }
 
-  // over returns the series as charts: {name, show, lines}. It reads only frames added
-  // since the last call, unless earlier frames have changed.
+  // over returns the series as charts: {name, show, lines}, rare ones only if a value is not
+  // 0. It reads only frames added since the last call, unless earlier frames have changed.
   over(history) {
     const { frames } = history, all = this.groups.flatMap((g) => g.lines);
     if (this.history !== history || this.edits !== history.edits) {
@@ -24,7 +24,7 @@ export class Series {
         l.peak = Math.max(l.peak, v);
       }
     }
-    return this.groups.map((g) => (g.of ? { ...g, lines: chosen(g) } : g));
+    return this.groups.filter((g) => !g.rare || g.lines.some((l) => l.peak > 0)).map((g) => (g.of ? { ...g, lines: chosen(g) } : g));
   }
 }
 
@@ -89,5 +89,10 @@ function ofNode(model, node) {
       { name: "RX goodput", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
     { ...pausesReceived(model, n.lanes), name: "PAUSE received per ms" },
     { ...pausesSent(model, n.lanes), name: "PAUSE sent per ms" },
+    { name: "entropy moves per ms", show: format.count, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({
+      name, style: i, read: (f, was) => (Math.max(moves(f, node)[i] - moves(was, node)[i], 0) * 1e9) / (f.at - was.at) })) },
   ];
 }
+
+// moves returns the entropies that a NIC skipped and recycled, and its freezes; see frame.go.
+const moves = (f, node) => f.nodes[node].e ?? [0, 0, 0];

@@ -96,13 +96,14 @@ async function cabled(source, app, series) {
 function inferred(source, series) {
   const ports = new Map();
   for (const s of series) ports.set(`${s.node}/${s.peer}`, { node: s.node, peer: s.peer, port: s.port ?? 0 });
-  const names = [...new Set([...ports.values()].flatMap((p) => [p.node, p.peer]))];
+  const far = (p) => p.peer.split("#")[0]; // the port to a parallel link is named s1#2
+  const names = [...new Set([...ports.values()].flatMap((p) => [p.node, far(p)]))];
   const degree = (n) => [...ports.values()].filter((p) => p.node === n).length;
   const nodes = names.map((name) => ({ name, kind: degree(name) > 1 ? "NODE_KIND_SWITCH" : "NODE_KIND_NIC", layer: degree(name) > 1 ? 1 : 0 }));
   const links = [];
   for (const p of ports.values()) {
-    const back = ports.get(`${p.peer}/${p.node}`);
-    if (back && p.node < p.peer) links.push({ a: p.node, b: p.peer, aPort: p.port, bPort: back.port, rateBps: "40000000000", delayPs: "0" });
+    const back = ports.get(`${far(p)}/${p.node}${p.peer.slice(far(p).length)}`);
+    if (back && p.node < far(p)) links.push({ a: p.node, b: far(p), aPort: p.port, bPort: back.port, rateBps: "40000000000", delayPs: "0" });
   }
   return { scenario: source.scenario, scheme: source.scheme, nodes, links, flows: [] };
 }
