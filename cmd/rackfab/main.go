@@ -36,7 +36,9 @@ func root() *cobra.Command {
 		Short:         "Emulate a rack fabric and its congestion management, exactly reproducibly",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       cli.Versions(),
 	}
+	c.SetVersionTemplate("{{.Version}}\n")
 	c.AddCommand(cli.VersionCommand())
 	c.AddCommand(batch.Commands()...)
 	c.AddCommand(live.Commands()...)
@@ -53,7 +55,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Batch runs:", []string{"run", "sweep", "report", "export", "topology", "schemes"}},
+	{"Batch runs:", []string{"run", "sweep", "report", "export", "import", "scenario", "topology", "schemes"}},
 	{"Live racks:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
 	{"Changes of a live rack:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
 	{"Analysis:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},

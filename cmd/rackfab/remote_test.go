@@ -77,7 +77,7 @@ func remoteRack(t *testing.T, limit time.Duration, nics ...string) string {
 // star returns the scenario star-2, shortened.
 func star(t *testing.T) *topology.Scenario {
 	t.Helper()
-	s, err := load.Scenario("star-2")
+	s, err := load.Scenario(io.Discard, "star-2")
 	if err != nil {
 		t.Fatal(err)
 	}

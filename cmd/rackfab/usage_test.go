@@ -58,6 +58,7 @@ func TestUsageErrorsPrintTheUsage(t *testing.T) {
 		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
 		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
 		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
+		"explain loss":         "usage: rackfab explain loss --flow FLOW",
 		"link sideways":        `rackfab link: unknown command "sideways": must be one of down, up`,
 		"status --address foo": `invalid controller address "foo": must be HOST:PORT`,
 		"runs --collector foo": `invalid collector address "foo": must be HOST:PORT`,
@@ -78,17 +79,21 @@ func TestUsageErrorsPrintTheUsage(t *testing.T) {
 // with "\n".
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"__complete run |pcn":                                   "\npcn-16to2\n",
-		"__complete run --scheme |pfc,":                         "\npfc,dcqcn\n",
-		"__complete run --bus |":                                "nats\nmemory\n:4\n",
-		"__complete scheme |":                                   strings.Join(cc.Choices(), "\n") + "\n:4\n",
-		"__complete export --format |csv,":                      "\ncsv,csv\ncsv,parquet\ncsv,hpcc\n:4\n",
-		"__complete stats --format |":                           "table\ncsv\njson\n:4\n",
-		"__complete traces --format |":                          "table\njson\n:4\n",
-		"__complete freeze --address 127.0.0.1:1 |":             ":4\n",
-		"__complete query --collector 127.0.0.1:1 |":            ":4\n",
-		"__complete link down --address 127.0.0.1:1 s0--s1 |":   ":4\n",
-		"__complete set --address 127.0.0.1:1 --tls /nowhere |": ":4\n",
+		"__complete run |pcn":                                     "\npcn-16to2\n",
+		"__complete run --scheme |pfc,":                           "\npfc,dcqcn\n",
+		"__complete run --bus |":                                  "nats\nmemory\n:4\n",
+		"__complete scheme |":                                     strings.Join(cc.Choices(), "\n") + "\n:4\n",
+		"__complete export --format |csv,":                        "\ncsv,csv\ncsv,parquet\ncsv,hpcc\ncsv,htsim\n:4\n",
+		"__complete stats --format |":                             "table\ncsv\njson\n:4\n",
+		"__complete traces --format |":                            "table\njson\n:4\n",
+		"__complete capture --filter |data,":                      "\ndata,cnp\n",
+		"__complete explain loss --address 127.0.0.1:1 --flow |":  ":4\n",
+		"__complete explain pause --address 127.0.0.1:1 --link |": ":4\n",
+		"__complete traces --flow |":                              ":4\n",
+		"__complete freeze --address 127.0.0.1:1 |":               ":4\n",
+		"__complete query --collector 127.0.0.1:1 |":              ":4\n",
+		"__complete link down --address 127.0.0.1:1 s0--s1 |":     ":4\n",
+		"__complete set --address 127.0.0.1:1 --tls /nowhere |":   ":4\n",
 	} {
 		c := root()
 		var out strings.Builder

@@ -6,22 +6,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // runFlags are the settings of `rackfab run`.
 type runFlags struct {
 	engine.Flags
-	schemes  string
+	schemes  []string
 	seed     uint64
 	duration string
 	out      string
@@ -36,6 +40,37 @@ func (f *runFlags) tell(c *cobra.Command) error {
 		return f.Telemetry.WriteSummary(c.ErrOrStderr())
 	}
 	return f.Telemetry.WriteSummary(c.OutOrStdout())
+}
+
+// schemesFlag adds --scheme, a list of schemes without repetition.
+func schemesFlag(c *cobra.Command, to *[]string, usage string) {
+	cli.Var(c, "scheme", "string", "", usage, func(text string) error {
+		*to = strings.Split(text, ",")
+		for i, name := range *to {
+			if _, err := cc.Find(name); err != nil {
+				return err
+			}
+			if slices.Contains((*to)[:i], name) {
+				return fmt.Errorf("scheme %s is repeated", name)
+			}
+		}
+		return nil
+	})
+}
+
+// checkSamples returns an error if the sampled messages are chosen without an export, or by patterns
+// that match nothing.
+func (f *runFlags) checkSamples(c *cobra.Command, s *topology.Scenario) error {
+	for _, flag := range []string{"sample-ratio", "sample-flows"} {
+		if f.Telemetry.Address == "" && c.Flags().Changed(flag) {
+			return fmt.Errorf("--%s: needs --telemetry", flag)
+		}
+	}
+	none, err := tracing.Unmatched(s, f.Telemetry.SampleFlows)
+	if err == nil && len(none) > 0 {
+		err = fmt.Errorf("--sample-flows: no flow, burst or command matches %s", strings.Join(none, ", "))
+	}
+	return err
 }
 
 // prepare returns one copy of the scenario per scheme, with the flags applied.
@@ -55,9 +90,6 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	}
 	var scenarios []*topology.Scenario
 	for _, scheme := range load.Schemes(f.schemes, base.Compare) {
-		if _, err := cc.Find(scheme); err != nil {
-			return nil, fmt.Errorf("--scheme: %w", err)
-		}
 		one, err := scenariofile.Variant(scenariofile.Under(base, scheme), f.repeat.only, f.repeat.shift)
 		if err != nil {
 			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
@@ -67,15 +99,48 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	return scenarios, nil
 }
 
+// cellsFolder is the folder of the finished cells of a sweep.
+const cellsFolder = "cells"
+
 // checkRun checks the flags that do not depend on the scenario. It sets a default
 // results folder, named after the run.
 func checkRun(f *runFlags, name string) error {
 	if f.out == "" {
-		f.out = filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405"))
+		f.out = unused(filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405")))
 	}
 	f.Telemetry.Folder = filepath.Join(f.out, "telemetry")
+	if err := unoccupied(f.out); err != nil {
+		return err
+	}
 	if err := writable(f.out); err != nil {
 		return fmt.Errorf("the results cannot be written: %w", err)
+	}
+	return nil
+}
+
+// unused returns the name of a folder that does not exist: the given one, or else one with a
+// number, "runs/fig5-2".
+func unused(dir string) string {
+	name := dir
+	for i := 2; ; i++ {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", dir, i)
+	}
+}
+
+// unoccupied returns an error if the folder has files: results are not overwritten. A folder with
+// finished cells is that of an experiment that goes on.
+func unoccupied(dir string) error {
+	entries, _ := os.ReadDir(dir) // writable reports what is wrong
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && e.Name() == cellsFolder }) {
+		return nil
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			return fmt.Errorf("--out %s: has files that would be overwritten, such as %s: choose another folder, or remove it", dir, e.Name())
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ func runCommand() *cobra.Command {
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
 			"they run in memory, one per processor at a time, unless --bus nats is given.\n" +
-			"SCENARIO is one of " + strings.Join(scenariofile.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
+			"SCENARIO is one of " + strings.Join(scenariofile.Builtins(), ", ") + " (N and M are numbers), a YAML file, or - for standard input.\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
 			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",
@@ -42,7 +43,7 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
+	schemesFlag(c, &f.schemes, "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	f.Add(c, engine.NATS, engine.Memory)
 	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run there")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random numbers (default: the scenario's)")
@@ -68,14 +69,18 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err := f.Check(c); err != nil {
 		return err
 	}
-	base, err := load.Scenario(name)
+	name, data, err := load.File(c.ErrOrStderr(), name)
 	if err != nil {
 		return err
 	}
-	if err := checkRun(&f, base.Name); err != nil {
+	base, err := scenariofile.Parse(name, data)
+	if err != nil {
 		return err
 	}
-	v, err := vary(c, name, base, f)
+	if err := errors.Join(f.checkSamples(c, base), checkRun(&f, base.Name)); err != nil {
+		return err
+	}
+	v, err := vary(c, name, data, base, f)
 	if err != nil {
 		return err
 	}
@@ -85,5 +90,5 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err := v.finish(c.OutOrStdout(), f); err != nil {
 		return err
 	}
-	return f.tell(c)
+	return errors.Join(v.failure, f.tell(c))
 }

@@ -29,11 +29,11 @@ import (
 
 // sweepFlags are the settings of `rackfab sweep`.
 type sweepFlags struct {
-	sets                            []string
-	schemes, seeds, durations, plot string
-	out                             string
-	engine                          engine.Flags
-	repeat                          repeatFlags
+	sets, schemes          []string
+	seeds, durations, plot string
+	out                    string
+	engine                 engine.Flags
+	repeat                 repeatFlags
 }
 
 func sweepCommand() *cobra.Command {
@@ -55,7 +55,7 @@ func sweepCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values")
-	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that rackfab run compares)")
+	schemesFlag(c, &f.schemes, "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
@@ -72,7 +72,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := errors.Join(f.repeat.check(), f.engine.Check(c)); err != nil {
 		return err
 	}
-	base, grid, err := sweepGrid(name, f)
+	base, grid, err := sweepGrid(c.ErrOrStderr(), name, f)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,8 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(dir, append(sweep.TableFiles("table", t), sweep.FigureFiles("plot", figure)...)); err != nil {
+	names, err := writeBeside(dir, append(sweep.TableFiles("table", t), sweep.FigureFiles("plot", figure)...))
+	if err != nil {
 		return err
 	}
 	if s.Points() <= maxRows {
@@ -112,13 +113,13 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; table.csv, table.parquet, plot.png, plot.svg: %s\n", s.Cells(), ran, dir)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; %s: %s\n", s.Cells(), ran, strings.Join(names, ", "), dir)
 	return err
 }
 
 // sweepGrid returns the scenario and the grid that the flags describe.
-func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error) {
-	data, err := load.File(name)
+func sweepGrid(notes io.Writer, name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error) {
+	name, data, err := load.File(notes, name)
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}
@@ -167,7 +168,7 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, e engine.Engine) 
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, runtime.GOMAXPROCS(0))
+	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, cellsFolder), Version: build}, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return s, 0, err
 	}
@@ -184,19 +185,6 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, e engine.Engine) 
 		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, s.Cells(), dir)}
 	}
 	return s, s.Missing(), err
-}
-
-// writeFiles writes files into a folder, which it creates.
-func writeFiles(dir string, files []sweep.File) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := cli.CreateFile(filepath.Join(dir, f.Name), f.Write); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // maxRows is the maximum number of rows of a table that is also printed.

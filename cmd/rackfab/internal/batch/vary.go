@@ -1,11 +1,14 @@
 package batch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,13 +43,16 @@ type varied struct {
 	Variants []*variant `json:"variants"`
 
 	cores, workers int // of measure.Results
+
+	missing []string // schemes that have not finished, with the value of a varied key
+	failure error    // why, if some have
 }
 
 const variedSchema = "rackfab/variants/v1"
 
 // vary returns the scenarios to run, one per value of the varied key and per scheme, with
-// the flags applied.
-func vary(c *cobra.Command, name string, base *topology.Scenario, f runFlags) (*varied, error) {
+// the flags applied. name and data are the file of base.
+func vary(c *cobra.Command, name string, data []byte, base *topology.Scenario, f runFlags) (*varied, error) {
 	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.Bus, Key: base.Vary.Key}
 	add := func(value string, s *topology.Scenario) error {
 		scenarios, err := prepare(c, s, f)
@@ -58,10 +64,6 @@ func vary(c *cobra.Command, name string, base *topology.Scenario, f runFlags) (*
 	}
 	if v.Key == "" {
 		return v, add("", base)
-	}
-	data, err := load.File(name)
-	if err != nil {
-		return nil, err
 	}
 	for _, value := range base.Vary.Values {
 		s, err := scenariofile.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
@@ -96,22 +98,50 @@ func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) er
 	case v.Bus == engine.Memory:
 		v.cores = runtime.GOMAXPROCS(0)
 	}
-	runs, err := runRepeated(ctx, e, all, f.repeat)
-	if err != nil {
-		return err
+	runs, failure := runRepeated(ctx, e, all, f.repeat)
+	if len(runs) == 0 {
+		return failure
 	}
+	return cmp.Or(v.keep(runs, f.repeat), v.unfinished(failure))
+}
+
+// keep keeps the runs of the schemes that have finished, with all repetitions.
+func (v *varied) keep(runs [][]*measure.Run, f repeatFlags) (err error) {
+	var kept []*variant
 	for _, one := range v.Variants {
-		of := runs[:len(one.scenarios)]
-		runs = runs[len(of):]
-		for _, repeated := range of {
-			one.Runs = append(one.Runs, repeated[0])
+		var done []*topology.Scenario
+		var of [][]*measure.Run
+		for i, s := range one.scenarios {
+			if slices.Contains(runs[i], nil) {
+				v.missing = append(v.missing, strings.TrimSpace(one.Value+" "+s.Scheme))
+				continue
+			}
+			done, of = append(done, s), append(of, runs[i])
+			one.Runs = append(one.Runs, runs[i][0])
 		}
-		if f.repeat.n == 1 {
+		runs = runs[len(one.scenarios):]
+		if one.scenarios = done; len(done) == 0 {
 			continue
 		}
-		if one.Repeats, err = measure.NewRepeats(one.scenarios[0], f.repeat.shift, of); err != nil {
+		if kept = append(kept, one); f.n == 1 {
+			continue
+		}
+		if one.Repeats, err = measure.NewRepeats(done[0], f.shift, of); err != nil {
 			return err
 		}
+	}
+	v.Variants = kept
+	return nil
+}
+
+// unfinished returns the error of a run that failed or was interrupted, with what did not finish.
+func (v *varied) unfinished(failure error) error {
+	if failure == nil || len(v.Variants) == 0 {
+		return failure
+	}
+	v.failure = cli.SignalError{Err: fmt.Errorf("not finished, and not in the results: %s", strings.Join(v.missing, ", "))}
+	if !errors.Is(failure, context.Canceled) {
+		v.failure = fmt.Errorf("%w\n%w", failure, v.failure)
 	}
 	return nil
 }

@@ -20,11 +20,14 @@ func VersionCommand() *cobra.Command {
 		Short:   "Print the versions of rackfab and of Go",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "rackfab %s %s\n", Version(), runtime.Version())
+			_, err := fmt.Fprintln(c.OutOrStdout(), Versions())
 			return err
 		},
 	}
 }
+
+// Versions returns the versions of rackfab and of Go in a line.
+func Versions() string { return "rackfab " + Version() + " " + runtime.Version() }
 
 // changes is the version suffix of a build from modified files.
 const changes = "+changes"

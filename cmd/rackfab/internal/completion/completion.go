@@ -3,7 +3,9 @@
 package completion
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +44,7 @@ var (
 	argumentNames = map[string]func(*cobra.Command) []string{
 		"rackfab scheme":    func(*cobra.Command) []string { return cc.Choices() },
 		"rackfab schemes":   schemes,
+		"rackfab scenario":  func(*cobra.Command) []string { return scenariofile.Builtins() },
 		"rackfab query":     metrics,
 		"rackfab link down": links,
 		"rackfab link up":   links,
@@ -55,6 +58,9 @@ var (
 		"scheme": schemes,
 		"bus":    func(*cobra.Command) []string { return []string{"nats", "memory"} },
 		"format": func(*cobra.Command) []string { return inspect.ExportFormats },
+		"filter": func(*cobra.Command) []string { return inspect.CaptureKinds() },
+		"flow":   flows,
+		"link":   directions,
 	}
 )
 
@@ -116,8 +122,41 @@ func nodes(kinds ...rackfabv1.NodeKind) func(*cobra.Command) []string {
 }
 
 func links(c *cobra.Command) (names []string) {
+	between := map[[2]string]int{}
 	for _, l := range rackTopology(c).GetLinks() {
-		names = append(names, l.GetA()+"--"+l.GetB())
+		pair, name := [2]string{min(l.GetA(), l.GetB()), max(l.GetA(), l.GetB())}, l.GetA()+"--"+l.GetB()
+		if between[pair]++; between[pair] > 1 { // a parallel link
+			name += fmt.Sprintf("#%d", between[pair])
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// directions returns the links as `rackfab explain pause` names them, X->Y.
+func directions(c *cobra.Command) (names []string) {
+	for _, l := range links(c) {
+		ends, nth, parallel := strings.Cut(l, "#")
+		a, b, _ := strings.Cut(ends, "--")
+		if parallel {
+			nth = "#" + nth
+		}
+		names = append(names, a+"->"+b+nth, b+"->"+a+nth)
+	}
+	return names
+}
+
+// flows returns the names of flows, and of bursts in place of theirs. Commands without a rack get
+// none.
+func flows(c *cobra.Command) (names []string) {
+	if c.Flag("address") == nil {
+		return nil
+	}
+	for _, f := range rackTopology(c).GetFlows() {
+		name := cmp.Or(f.GetBurst(), f.GetName())
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

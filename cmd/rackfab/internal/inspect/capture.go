@@ -20,6 +20,9 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
+// CaptureKinds returns the names of the kinds of frames, the values of --filter.
+func CaptureKinds() []string { return tap.KindNames() }
+
 // captureFlags are the settings of `rackfab capture`.
 type captureFlags struct {
 	at, kinds []string
@@ -56,7 +59,7 @@ func captureCommand() *cobra.Command {
 	cli.TimeFlag(c, &f.window.From, "from", "", "first instant of fabric time (default: 0, or as early as possible on a running rack)")
 	cli.TimeFlag(c, &f.window.To, "to", "", "end of the window in fabric time, exclusive (default: the end of the run, or Ctrl-C)")
 	cli.Var(c, "for", "time", "", "span of fabric time, instead of --to", positive(unit.ParseTime, &f.span))
-	cli.Var(c, "filter", "kinds", "", "kinds of frames: "+strings.Join(tap.KindNames(), ", ")+" (default: all)", func(text string) (err error) {
+	cli.Var(c, "filter", "kinds", "", "kinds of frames: "+strings.Join(CaptureKinds(), ", ")+" (default: all)", func(text string) (err error) {
 		f.kinds = append(f.kinds, strings.Split(text, ",")...)
 		f.window.Kinds, err = tap.ParseKinds(f.kinds)
 		return err

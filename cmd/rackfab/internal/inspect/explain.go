@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -20,9 +22,10 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 )
 
-// explainFlags are the settings of `rackfab explain pause`.
+// explainFlags are the settings of `rackfab explain`.
 type explainFlags struct {
-	link      string
+	link      string // of explain pause
+	flow      string // of explain loss
 	from, to  unit.Time
 	class     int
 	json      bool
@@ -32,7 +35,7 @@ type explainFlags struct {
 
 func explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain", Short: "Explain an event of a run", Example: "rackfab explain pause --link 's1->s0' pcn-16to2"}
-	c.AddCommand(explainPauseCommand())
+	c.AddCommand(explainPauseCommand(), explainLossCommand())
 	return c
 }
 
@@ -47,44 +50,65 @@ func explainPauseCommand() *cobra.Command {
 		Example: "rackfab explain pause pcn-16to2 --scheme pfc --link 's1->s0' --from 300us --to 900us",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.scenario(c, args)
-			if err != nil {
-				return err
-			}
-			q := explain.Question{From: f.from, To: s.Duration, Class: fabric.Priority(f.class)}
-			if c.Flags().Changed("to") {
-				q.To = f.to
-			}
-			if q.X, q.Y, err = explain.Link(s, f.link); err != nil {
-				return fmt.Errorf("--link: %w", err)
-			}
-			r, err := explain.Ask(s, q, func() bool { return c.Context().Err() == nil })
-			if err == nil && r == nil {
-				err = context.Cause(c.Context())
-			}
-			if err != nil {
-				return err
-			}
-			if f.json {
-				return cli.WriteJSON(c.OutOrStdout(), r)
-			}
-			return r.Text(c.OutOrStdout())
+			return answer(&f, c, args, func(s *topology.Scenario, keep func() bool) (_ *explain.Report, err error) {
+				q := explain.Question{From: f.from, To: f.end(c, s), Class: fabric.Priority(f.class)}
+				if q.X, q.Y, q.Link, err = explain.Link(s, f.link); err != nil {
+					return nil, fmt.Errorf("--link: %w", err)
+				}
+				return explain.Ask(s, q, keep)
+			})
 		},
 	}
 	c.Flags().StringVar(&f.link, "link", "", "the link, X->Y: X sends PAUSE, Y is paused")
-	cli.TimeFlag(c, &f.from, "from", "0s", "start of the range, in fabric time")
-	cli.TimeFlag(c, &f.to, "to", "", "end of the range (default: the end of the run)")
+	f.add(c)
 	cli.Var(c, "class", "int", strconv.Itoa(int(topology.DataClass)), "traffic class, 0 to 7", func(text string) (err error) {
 		if f.class, err = strconv.Atoi(text); err != nil || f.class < 0 || f.class >= fabric.Priorities {
 			return fmt.Errorf("invalid class %q: must be 0 to %d", text, fabric.Priorities-1)
 		}
 		return nil
 	})
+	_ = c.MarkFlagRequired("link") // it exists
+	return c
+}
+
+// add adds the flags of both commands.
+func (f *explainFlags) add(c *cobra.Command) {
+	cli.TimeFlag(c, &f.from, "from", "0s", "start of the range, in fabric time")
+	cli.TimeFlag(c, &f.to, "to", "", "end of the range (default: the end of the run)")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON; the suffix of a key is its unit")
 	f.overrides.AddFlags(c, "")
 	f.rack.AddFlags(c)
-	_ = c.MarkFlagRequired("link") // it exists
-	return c
+}
+
+// end returns the end of the range.
+func (f *explainFlags) end(c *cobra.Command, s *topology.Scenario) unit.Time {
+	if c.Flags().Changed("to") {
+		return f.to
+	}
+	return s.Duration
+}
+
+// explanation is the answer to a question.
+type explanation interface {
+	comparable
+	Text(w io.Writer) error
+}
+
+// answer loads the scenario, asks and prints the report. ask returns none if keep returns false.
+func answer[R explanation](f *explainFlags, c *cobra.Command, args []string, ask func(s *topology.Scenario, keep func() bool) (R, error)) error {
+	s, err := f.scenario(c, args)
+	if err != nil {
+		return err
+	}
+	r, err := ask(s, func() bool { return c.Context().Err() == nil })
+	var none R
+	if r == none {
+		return cmp.Or(err, context.Cause(c.Context()))
+	}
+	if f.json {
+		return cli.WriteJSON(c.OutOrStdout(), r)
+	}
+	return r.Text(c.OutOrStdout())
 }
 
 // scenario returns the scenario to run.

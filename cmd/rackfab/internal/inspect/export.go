@@ -25,9 +25,9 @@ import (
 func exportCommand() *cobra.Command {
 	var f exportFlags
 	c := client.CollectorCommand(&cobra.Command{
-		Use: "export [DIR|RUN]", Short: "Export a run as CSV, Parquet and the files of the HPCC simulator", Args: cobra.MaximumNArgs(1),
+		Use: "export [DIR|RUN]", Short: "Export a run as CSV, Parquet and files of the HPCC simulator and htsim", Args: cobra.MaximumNArgs(1),
 		Long: "Export the run in DIR, a folder written by `rackfab run`: series, completion times, PFC frames and counters, as tables\n" +
-			"with units in their column names, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
+			"with units in their column names; as fct.txt, pfc.txt and qlen.txt of the HPCC simulator; and as the log of htsim.\n" +
 			"The run is repeated in memory for what the folder does not contain.\n" +
 			"RUN is the ID of a run stored by a collector (default: the latest). Its series are exported as CSV and Parquet.",
 		Example: "rackfab export runs/a --format parquet",
@@ -46,7 +46,7 @@ func exportCommand() *cobra.Command {
 	}
 	f.formats = ExportFormats
 	var given []string
-	cli.Var(c, "format", "formats", "", "formats to write, separated by commas (default: csv,parquet,hpcc; csv,parquet for a stored run)", func(text string) error {
+	cli.Var(c, "format", "formats", "", "formats to write, separated by commas (default: csv,parquet,hpcc,htsim; csv,parquet for a stored run)", func(text string) error {
 		given = append(given, strings.Split(text, ",")...)
 		f.formats = given
 		for _, format := range f.formats {
@@ -117,6 +117,11 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, s) }),
 			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, s) }),
 			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, s, run.Series) })); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(f.formats, "htsim") {
+		if err := write("htsim.log", func(w io.Writer) error { return events.WriteHTSim(w, s) }); err != nil {
 			return err
 		}
 	}

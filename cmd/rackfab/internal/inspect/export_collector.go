@@ -27,8 +27,8 @@ func exportStored(c *cobra.Command, api rackfabv1.CollectorServiceClient, run st
 	if !c.Flags().Changed("format") {
 		formats = []string{"csv", "parquet"}
 	}
-	if slices.Contains(formats, "hpcc") || len(f.schemes) > 0 {
-		return errors.New("--format hpcc and --scheme require the folder of a run: a collector stores series only")
+	if slices.Contains(formats, "hpcc") || slices.Contains(formats, "htsim") || len(f.schemes) > 0 {
+		return errors.New("--format hpcc, --format htsim and --scheme require the folder of a run: a collector stores series only")
 	}
 	list, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
 	if err != nil {
@@ -155,7 +155,7 @@ func writeTable(dir string, t *sweep.Table, formats []string) (files int, err er
 }
 
 // ExportFormats are the formats that `rackfab export` writes.
-var ExportFormats = []string{"csv", "parquet", "hpcc"}
+var ExportFormats = []string{"csv", "parquet", "hpcc", "htsim"}
 
 // exportFlags are the settings of `rackfab export`.
 type exportFlags struct {

@@ -36,16 +36,18 @@ var nicColumns = []string{
 }
 
 // partColumns are the columns of the NICs that have a part of their own: address translation,
-// RTT probes, a receiver of datagrams.
+// RTT probes, a receiver of datagrams, flows with an entropy per packet.
 var partColumns = [][]string{
 	{"atu_cache_hits", "atu_cache_misses"},
 	{"tx_probes", "rx_probes", "tx_probe_responses", "rx_probe_responses"},
 	{"rx_datagrams", "rx_datagrams_missing"},
+	{"entropies_skipped", "entropies_recycled", "entropy_freezes"},
 }
 
-// counterTables are the tables of traffic classes and NICs.
+// counterTables are the tables of traffic classes, NICs and link-layer retry.
 type counterTables struct {
 	queues, nics *table.Table
+	retry        *table.Table
 	parts        []*table.Table // in the order of partColumns
 }
 
@@ -55,7 +57,7 @@ func newCounterTables() counterTables {
 		columns = append(columns, c.name)
 	}
 	columns = append(columns, "first_ce", "first_pause_sent", "first_pause_received")
-	t := counterTables{queues: table.New(3, columns...), nics: nicTable(nicColumns)}
+	t := counterTables{queues: table.New(3, columns...), nics: nicTable(nicColumns), retry: newRetryTable()}
 	for _, p := range partColumns {
 		t.parts = append(t.parts, nicTable(p))
 	}
@@ -69,7 +71,7 @@ func nicTable(counters []string) *table.Table {
 
 // all returns the tables in the order in which they are printed.
 func (t *counterTables) all() []*table.Table {
-	return slices.Concat([]*table.Table{t.queues, t.nics}, t.parts)
+	return slices.Concat([]*table.Table{t.queues, t.nics}, t.parts, []*table.Table{t.retry})
 }
 
 // add appends the rows of a node: one per traffic class with any activity, and those of a
@@ -85,6 +87,9 @@ func (t *counterTables) add(n *rackfabv1.NodeStats) {
 	}
 	if _, ok := n.GetCounters()["tx_packets_phy"]; ok || n.GetCounters()["rx_packets_phy"] > 0 {
 		t.nics.Strings(nicCells(n, nicColumns)...)
+	}
+	if cells, any := retryCells(n); any {
+		t.retry.Strings(cells...)
 	}
 	for i, columns := range partColumns {
 		counted := func(name string) bool { _, ok := n.GetCounters()[name]; return ok }

@@ -64,3 +64,23 @@ func TestStatsOfNICsWithTheirOwnParts(t *testing.T) {
 		t.Errorf("no NIC sends probes:\n%s", &out)
 	}
 }
+
+// The table of link-layer retry sums the ports of a switch, and omits nodes without a replay.
+func TestStatsOfLinksWithRetry(t *testing.T) {
+	port := func(frames uint64) *rackfabv1.PortStats {
+		return &rackfabv1.PortStats{Counters: map[string]uint64{"llr_replayed_frames": frames, "llr_replays": 1}}
+	}
+	nodes := []*rackfabv1.NodeStats{
+		{Node: "h0", Counters: map[string]uint64{"llr_buffer_peak_bytes": 3}},
+		{Node: "s0", Ports: []*rackfabv1.PortStats{port(5), port(7)}},
+		{Node: "s1", Ports: []*rackfabv1.PortStats{port(1)}, Counters: map[string]uint64{"llr_replayed_frames": 9}},
+	}
+	var out strings.Builder
+	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}); err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), "─", "")), " ")
+	if want := "llr_discarded_frames s0 2 12 0 0 0 0 0 s1 1 9 0 0 0 0 0"; !strings.Contains(fields, want) {
+		t.Errorf("no %q in\n%s", want, &out)
+	}
+}

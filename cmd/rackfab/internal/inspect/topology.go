@@ -25,7 +25,7 @@ func topologyCommand() *cobra.Command {
 			Example: "rackfab topology check rack.yaml",
 			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
-				s, err := load.Scenario(args[0])
+				s, err := load.Scenario(c.ErrOrStderr(), args[0])
 				if err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ func showCommand() *cobra.Command {
 		Example: "rackfab topology show pcn-16to2 --groups 2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := load.Scenario(args[0])
+			s, err := load.Scenario(c.ErrOrStderr(), args[0])
 			if err != nil {
 				return err
 			}
@@ -69,8 +69,8 @@ func showTopology(w io.Writer, s *topology.Scenario) error {
 		nodes.Row(n.Name, n.Kind, len(ends[i]))
 	}
 	links := table.New(1, "link", "ports", "rate", "delay", "mtu", "loss", "corrupt")
-	for _, l := range s.Links {
-		links.Row(s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt)
+	for i, l := range s.Links {
+		links.Row(s.LinkName(i), fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt)
 	}
 	rows := table.New(1, "at", "to", "next hop")
 	paths := routes.New(s, ends)
@@ -88,6 +88,7 @@ func showTopology(w io.Writer, s *topology.Scenario) error {
 func classTable(s *topology.Scenario) *table.Table {
 	t := table.New(2, "switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking")
 	t.Title = "traffic classes"
+	s = s.AsBuilt()
 	for i, n := range s.Nodes {
 		if n.Kind != topology.Switch {
 			continue
@@ -130,12 +131,15 @@ func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabr
 	if p.Threshold == 0 {
 		threshold = "alpha " + topology.AlphaText(-p.AlphaShift)
 	}
+	threshold += queueText(set, class)
 	law := string(marking)
 	switch marking {
 	case "", cc.MarkNone:
 		law = "-"
 	case cc.MarkRED:
 		law = fmt.Sprintf("red %s..%s, %v", p.Kmin, p.Kmax, p.Pmax)
+	case cc.MarkBDP:
+		law = fmt.Sprintf("red %vbdp..%vbdp, %v", set.Queues.Kmin, set.Queues.Kmax, set.Queues.Pmax)
 	case cc.MarkStep:
 		if law = "step " + set.Step.String(); set.StepPer > 0 {
 			law += " per " + set.StepPer.String()
@@ -143,6 +147,21 @@ func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabr
 	default:
 	}
 	return []string{kind, p.Reserve.String(), threshold, headroom, law}
+}
+
+// queueText describes the bound of the egress queues of a class; empty if there is none.
+func queueText(set *topology.SwitchSettings, class fabric.Priority) (text string) {
+	limit, lastHop, trims := set.Queue(class)
+	if limit != (topology.Extent{}) {
+		text += ", queue " + limit.String()
+	}
+	if lastHop != (topology.Extent{}) {
+		text += ", last hop " + lastHop.String()
+	}
+	if trims {
+		text += ", trims"
+	}
+	return text
 }
 
 func hostName(s *topology.Scenario, host int) string {
@@ -157,7 +176,7 @@ func hostName(s *topology.Scenario, host int) string {
 func nextHops(s *topology.Scenario, ends []topology.End, ports []fabric.Port) string {
 	names := make([]string, len(ports))
 	for i, p := range ports {
-		names[i] = fmt.Sprintf("%s (p%d)", s.Nodes[ends[p].Peer].Name, p)
+		names[i] = fmt.Sprintf("%s (p%d)", s.PeerName(ends[p]), p)
 	}
 	return strings.Join(names, ", ")
 }

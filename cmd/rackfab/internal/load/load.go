@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/imports"
 )
 
 // Default is the scenario of the PCN paper.
@@ -26,21 +27,48 @@ func Name(args []string) string {
 	return Default
 }
 
-// File returns the text of the built-in scenario or the file of that name.
-func File(name string) ([]byte, error) {
-	if data, ok := scenariofile.Builtin(name); ok {
-		return data, nil
+// Stdin is the argument that denotes standard input.
+const Stdin = "-"
+
+// File returns the text of the built-in scenario or the file of that name, or of standard input,
+// which can be read once, and its name in errors. Of a file of another simulator that makes a scenario by itself,
+// it returns that scenario, and writes to notes what the file was taken for and what the scenario does not say.
+func File(notes io.Writer, arg string) (name string, data []byte, err error) {
+	if arg == Stdin {
+		if data, err = io.ReadAll(os.Stdin); err != nil {
+			return "standard input", nil, err
+		}
+		return imported(notes, "standard input", data)
 	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(scenariofile.Builtins(), ", "))
+	if data, ok := scenariofile.Builtin(arg); ok {
+		return arg, data, nil
 	}
-	return data, nil
+	if data, err = os.ReadFile(arg); err == nil {
+		return imported(notes, arg, data)
+	}
+	if err := scenariofile.CheckNumbers(arg); err != nil {
+		return arg, nil, err
+	}
+	return arg, nil, fmt.Errorf("scenario %q is neither a file nor one of %s", arg, strings.Join(scenariofile.Builtins(), ", "))
 }
 
-// Scenario parses the built-in scenario or the file of that name.
-func Scenario(name string) (*topology.Scenario, error) {
-	data, err := File(name)
+// imported returns the scenario that a file makes, or the file itself if it is of no known kind.
+func imported(notes io.Writer, name string, data []byte) (string, []byte, error) {
+	what, made, err := imports.Recognise(imports.File{Name: name, Data: data})
+	if what == "" || err != nil {
+		return name, data, err
+	}
+	for _, note := range append([]string{name + ": imported as " + what}, made.Notes...) {
+		if _, err := fmt.Fprintln(notes, note); err != nil {
+			return name, nil, err
+		}
+	}
+	return name, made.Scenario, nil
+}
+
+// Scenario reads and parses the scenario of that name. notes is that of File.
+func Scenario(notes io.Writer, arg string) (*topology.Scenario, error) {
+	name, data, err := File(notes, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +92,7 @@ func (o *Overrides) Given(c *cobra.Command) bool { return o.scheme != "" || c.Fl
 
 // Load parses a scenario or a journal and applies the flags.
 func (o *Overrides) Load(c *cobra.Command, name string) (*topology.Scenario, error) {
-	s, err := Scenario(name)
+	s, err := Scenario(c.ErrOrStderr(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +109,11 @@ func (o *Overrides) Load(c *cobra.Command, name string) (*topology.Scenario, err
 // PaperSchemes are the schemes that the PCN paper compares (§3.1, §7).
 var PaperSchemes = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
 
-// Schemes splits the flag. If it is empty, the result is the scenario's own list, or else
+// Schemes returns the schemes of the flag. Without it, they are the scenario's own list, or else
 // the schemes of the PCN paper.
-func Schemes(list string, compare []string) (names []string) {
-	if list != "" {
-		return strings.Split(list, ",")
+func Schemes(asked, compare []string) (names []string) {
+	if len(asked) > 0 {
+		return asked
 	}
 	if len(compare) > 0 {
 		return compare
@@ -101,7 +129,7 @@ func Schemes(list string, compare []string) (names []string) {
 // UnderSchemes returns the scenario under its own scheme, and under each scheme that
 // `rackfab run` selects by default.
 func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
-	for _, scheme := range append([]string{s.Scheme}, Schemes("", s.Compare)...) {
+	for _, scheme := range append([]string{s.Scheme}, Schemes(nil, s.Compare)...) {
 		list = append(list, scenariofile.Under(s, scheme))
 	}
 	return list

@@ -28,7 +28,7 @@ func kubernetesCommand() *cobra.Command {
 			if n := c.ArgsLenAtDash(); n >= 0 {
 				args, o.More = args[:n], args[n:]
 			}
-			if err := loadInto(&o, load.Name(args)); err != nil {
+			if err := loadInto(c.ErrOrStderr(), &o, load.Name(args)); err != nil {
 				return err
 			}
 			if err := checkCommand(c.Root(), o.Command()); err != nil {
@@ -63,14 +63,16 @@ func scenarioAndFlags(c *cobra.Command, args []string) error {
 }
 
 // loadInto sets the scenario of the manifests.
-func loadInto(o *kubernetes.Options, name string) (err error) {
-	if o.Text, err = load.File(name); err != nil {
+func loadInto(notes io.Writer, o *kubernetes.Options, arg string) error {
+	name, text, err := load.File(notes, arg)
+	if err != nil {
 		return err
 	}
-	if _, ok := scenariofile.Builtin(name); ok {
-		o.Builtin = name
+	if _, ok := scenariofile.Builtin(arg); ok {
+		o.Builtin = arg
 	}
-	o.Scenario, err = scenariofile.Parse(name, o.Text)
+	o.Text = text
+	o.Scenario, err = scenariofile.Parse(name, text)
 	return err
 }
 

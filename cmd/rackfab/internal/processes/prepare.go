@@ -27,7 +27,7 @@ func composeCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := load.Name(args)
-			s, err := load.Scenario(name)
+			s, err := load.Scenario(c.ErrOrStderr(), name)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func certsCommand() *cobra.Command {
 			if err := cli.WantFolder("--dir", dir); err != nil {
 				return err
 			}
-			s, err := load.Scenario(load.Name(args))
+			s, err := load.Scenario(c.ErrOrStderr(), load.Name(args))
 			if err != nil {
 				return err
 			}

@@ -36,8 +36,9 @@ type Flags struct {
 	Folder  string // data folder of the run's own collector
 	Totals  *Totals
 
+	SampleFlows string // patterns of the flows and commands whose messages are all sampled
+
 	ratio float64
-	flows string
 }
 
 // Add adds the flags of a command that exports only on request.
@@ -66,7 +67,7 @@ func (t *Flags) add(c *cobra.Command, name, address, usage string) {
 	})
 	cli.ShareFlag(c, &t.ratio, "sample-ratio", defaultRatio, "share of messages to sample, the same messages in equal runs")
 	cli.Var(c, "sample-flows", "patterns", "", "flows and commands whose messages are all sampled, 'F*,get' (default: the endless flows)", func(text string) error {
-		t.flows = text
+		t.SampleFlows = text
 		for _, p := range strings.Split(text, ",") {
 			if _, err := path.Match(p, ""); err != nil {
 				return fmt.Errorf("invalid pattern %q: must be a name with * and ?", p)
@@ -108,7 +109,7 @@ func (t *Flags) ForRun(parts ...string) *rackfabv1.Telemetry {
 	}
 	run := strings.Join(parts, "-")
 	t.Totals.runs = append(t.Totals.runs, run)
-	return &rackfabv1.Telemetry{Run: run, SampleRatio: t.ratio, SampleFlows: t.flows}
+	return &rackfabv1.Telemetry{Run: run, SampleRatio: t.ratio, SampleFlows: t.SampleFlows}
 }
 
 // Totals accumulates the counts of exported and dropped telemetry. It is safe for

@@ -1,0 +1,165 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/imports"
+)
+
+func importCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "import", Short: "Make a scenario from files of another simulator", Args: cobra.NoArgs,
+		Long: "Make a scenario from files of another simulator. Standard error lists what the files say and the scenario does not.\n" +
+			"The command does not overwrite files.",
+		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt -o imported.yaml",
+	}
+	c.AddCommand(importHPCC(), importHTSim(), importGOAL())
+	return c
+}
+
+func importHPCC() *cobra.Command {
+	var topo, flows, config string
+	c := importer(&cobra.Command{
+		Use: "hpcc --topology FILE --flows FILE", Short: "Import topology, flows and configuration of the HPCC simulator", Args: cobra.NoArgs,
+		Long: "Import topology.txt, flow.txt and, with --config, config.txt of the HPCC simulator. Nodes keep their numbers: h0 is host 0, s128 is\n" +
+			"switch 128. Time 0 of the scenario is the start of the first flow.",
+		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt --config config.txt -o imported.yaml",
+	}, func([]string) (*imports.Imported, error) {
+		files, err := readFiles(topo, flows, config)
+		if err != nil {
+			return nil, err
+		}
+		return imports.HPCC(*files[0], *files[1], files[2])
+	})
+	c.Flags().StringVar(&topo, "topology", "", "file with nodes and links, topology.txt")
+	c.Flags().StringVar(&flows, "flows", "", "file with flows, flow.txt")
+	c.Flags().StringVar(&config, "config", "", "file with scheme, thresholds and parameters, config.txt (default: none)")
+	_ = c.MarkFlagRequired("topology") // the flags exist
+	_ = c.MarkFlagRequired("flows")
+	return c
+}
+
+func importGOAL() *cobra.Command {
+	var rack string
+	var star imports.Star
+	c := importer(&cobra.Command{
+		Use: "goal FILE", Short: "Import a trace in GOAL, the text format of LogGOPSim and ATLAHS", Args: cobra.ExactArgs(1),
+		Long: "Import a trace in GOAL, as text. Rank n is the program of host hn. --topology is a scenario with these hosts and without\n" +
+			"programs; by default the hosts are around one switch, with links of --rate and --delay.",
+		Example: "rackfab import goal ring.goal --topology rack.yaml -o imported.yaml",
+	}, func(args []string) (*imports.Imported, error) {
+		files, err := readFiles(args[0], rack)
+		if err != nil {
+			return nil, err
+		}
+		return imports.GOAL(*files[0], files[1], star)
+	})
+	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each rank (default: hosts around one switch)")
+	starFlags(c, &star)
+	return c
+}
+
+func importHTSim() *cobra.Command {
+	var connections, topo string
+	var star imports.Star
+	start := unit.Microsecond
+	c := importer(&cobra.Command{
+		Use: "htsim --connections FILE", Short: "Import a connection matrix and a topology of htsim", Args: cobra.NoArgs,
+		Long: "Import a connection matrix (.cm) of htsim and, with --topology, its fat tree (.topo). Flow n is Fn. Flows that triggers start, or that\n" +
+			"activate some, become programs. By default the hosts are around one switch, with links of --rate and --delay.",
+		Example: "rackfab import htsim --connections ring.cm --topology tree.topo -o imported.yaml",
+	}, func([]string) (*imports.Imported, error) {
+		files, err := readFiles(connections, topo)
+		if err != nil {
+			return nil, err
+		}
+		return imports.HTSim(*files[0], files[1], star, start)
+	})
+	c.Flags().StringVar(&connections, "connections", "", "file with connections and triggers, .cm")
+	_ = c.MarkFlagRequired("connections") // the flag exists
+	c.Flags().StringVar(&topo, "topology", "", "file with a fat tree, .topo (default: hosts around one switch)")
+	cli.Var(c, "start-unit", "unit", "us", "unit of start in the connection matrix: us (UEC driver) or ps (other drivers)", func(text string) error {
+		switch text {
+		case "us":
+			start = unit.Microsecond
+		case "ps":
+			start = unit.Picosecond
+		default:
+			return fmt.Errorf("%q, want us or ps", text)
+		}
+		return nil
+	})
+	starFlags(c, &star)
+	return c
+}
+
+// starFlags adds the flags of the rack without --topology.
+func starFlags(c *cobra.Command, star *imports.Star) {
+	cli.Var(c, "rate", "rate", imports.DefaultStar.Rate.String(), "rate of the links without --topology", func(text string) (err error) {
+		star.Rate, err = unit.ParseRate(text)
+		return err
+	})
+	cli.TimeFlag(c, &star.Delay, "delay", imports.DefaultStar.Delay.String(), "delay of the links without --topology")
+	c.MarkFlagsMutuallyExclusive("topology", "rate")
+	c.MarkFlagsMutuallyExclusive("topology", "delay")
+}
+
+// importer completes a command that makes a scenario with do.
+func importer(c *cobra.Command, do func(args []string) (*imports.Imported, error)) *cobra.Command {
+	var output string
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if _, err := os.Lstat(output); output != cli.Stdout && err == nil {
+			return fmt.Errorf("%s: %w: choose another name with --output", output, fs.ErrExist)
+		}
+		if err := cli.Faults(c); err != nil {
+			return err
+		}
+		made, err := do(args)
+		if err != nil {
+			return err
+		}
+		for _, note := range made.Notes {
+			if _, err := fmt.Fprintln(c.ErrOrStderr(), note); err != nil {
+				return err
+			}
+		}
+		return cli.CreateOutput(c, output, func(w io.Writer) error {
+			_, err := w.Write(made.Scenario)
+			return err
+		})
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "scenario to write, which must not exist; - for standard output")
+	_ = c.MarkFlagRequired("output") // the flag exists
+	return c
+}
+
+// readFiles reads files of at most imports.MaxFile bytes. A file without a name is nil.
+func readFiles(names ...string) (list []*imports.File, err error) {
+	for _, name := range names {
+		if name == "" {
+			list = append(list, nil)
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, imports.MaxFile+1))
+		_ = f.Close() // it was only read
+		switch {
+		case err != nil:
+			return nil, err
+		case len(data) > imports.MaxFile:
+			return nil, fmt.Errorf("%s: larger than %d bytes, the most that can be imported", name, imports.MaxFile)
+		}
+		list = append(list, &imports.File{Name: name, Data: data})
+	}
+	return list, nil
+}
