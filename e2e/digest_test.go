@@ -69,6 +69,42 @@ func TestIdleNICsSendFewEnvelopes(t *testing.T) {
 	}
 }
 
+// PATH-1, GET-12: choices of paths, failures, parallel links and replays of link-layer retry are
+// the same on every number of cores, and in every process.
+func TestPathsMatchOnCoresAndOverNATS(t *testing.T) {
+	run := func(flags ...string) *measure.Results {
+		return start(t, append([]string{"testdata/paths.yaml"}, flags...)...).results(t)
+	}
+	memory := run("--bus", "memory", "--cores", "1")
+	for name, other := range map[string]*measure.Results{
+		"two cores": run("--bus", "memory", "--cores", "2"),
+		"NATS":      run("--bus", "nats", "--processes", "3"),
+	} {
+		if diff := cmp.Diff(digests(memory), digests(other)); diff != "" {
+			t.Fatalf("digests differ (-one core +%s):\n%s", name, diff)
+		}
+	}
+	if r := memory.Runs[0]; r.Drops == 0 || r.Replayed == 0 {
+		t.Errorf("%d frames dropped by the link that fails, %d replayed, want some of each", r.Drops, r.Replayed)
+	}
+}
+
+// A program that waits for messages of other processes, and a collective, run as in memory.
+func TestProgramsOverNATSMatchMemory(t *testing.T) {
+	run := func(bus ...string) *measure.Results {
+		return start(t, append([]string{"testdata/programs.yaml", "--scheme", "pcn,nscc"}, bus...)...).results(t)
+	}
+	memory, nats := run("--bus", "memory"), run("--bus", "nats", "--processes", "3")
+	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
+		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
+	}
+	for i, m := range memory.Runs {
+		if diff := cmp.Diff(m.Programs, nats.Runs[i].Programs); diff != "" || !m.Programs.Finished() {
+			t.Errorf("%s: %+v\n%s", m.Scheme, m.Programs, diff)
+		}
+	}
+}
+
 // Randomly drawn flows of a workload are the same in every process, over a fabric with
 // four paths from leaf to leaf. So are their completion times.
 func TestWorkloadOverNATSMatchesMemory(t *testing.T) {

@@ -64,6 +64,16 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"PAUSE sent per ms s1->s0 10; PAUSE received per ms s0->s1 0 | PAUSE sent per ms s0->s1 0; PAUSE received per ms s1->s0 10",
 		},
+		"the panel of a NIC shows entropy moves, if there are any": {
+			`(() => {
+				const {model, frames} = ` + pair + `;
+				frames[1].nodes[0].e = [400, 50, 0];
+				frames[2].nodes[0].e = [400, 150, 1];
+				return [0, 3].map((node) => new m.Series(model, {kind: "node", node}).over({frames: frames.slice(0, 3), edits: 0}).filter((g) => g.name.startsWith("entropy"))
+					.map((g) => g.name + ": " + g.lines.map((l) => l.name + " " + l.points.map(([, v]) => v)).join("; "))).join(" | ");
+			})()`,
+			"entropy moves per ms: skipped 4000,0; recycled 500,2000; freezes 0,20 | ",
+		},
 		"a congestion tree stays between RESUME and the next PAUSE": {
 			`(() => {
 				const {model, frames} = ` + pair + `;

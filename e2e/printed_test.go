@@ -65,6 +65,18 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	if last := trace[len(trace)-2]; last != "sampled: all messages of fetch, no others" {
 		t.Errorf("the last line is %q", last)
 	}
+	ring := filepath.Join(dir, "ring.yaml")
+	text = strings.Join(block(t, "../docs/guide/programs.md", "name: ring", 1), "\n")
+	if err := os.WriteFile(ring, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	programs := printed(t, "run", ring, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "ring"))
+	training := filepath.Join(dir, "training.yaml")
+	text = strings.Join(block(t, "../docs/guide/collectives.md", "name: training", 1), "\n")
+	if err := os.WriteFile(training, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "training"))
 	explained := []string{"explain", "pause", "pcn-16to2", "--scheme", "pfc", "--from", "300us", "--to", "900us", "--link"}
 	why, upstream := printed(t, append(explained, "s1->s0")...), printed(t, append(explained, "s0->h0")...)
 	for _, tt := range []struct {
@@ -75,6 +87,8 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		{"../README.md", comparison, 2, printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "critical path", 1, trace},
 		{"../docs/guide/traces.md", "critical path", 1, trace},
+		{"../docs/guide/programs.md", "ring, seed 1", 1, programs},
+		{"../docs/guide/collectives.md", "training, seed 1", 1, collectives},
 		{"../docs/guide/explain.md", "1. First cause", 1, following(why, "1. First cause")},
 		{"../docs/guide/explain.md", "2. How PAUSE spread to s1", 1, following(why, "2. How")},
 		{"../docs/guide/explain.md", "3. Why s0", 1, following(why, "3. Why")},

@@ -26,7 +26,7 @@ var elsewhere = map[string][2]string{
 // flag exists. URL is that of a bus with three free workers.
 var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
-	"DIR": {"made"}, "DIR|RUN": {"out"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
+	"DIR": {"made"}, "DIR|RUN": {"out"}, "F0": {"F0"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
 	"URL": {"URL"}, "pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
 }
@@ -141,10 +141,15 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("%q is not in the README, or %s does not run it (%v)", line, where[0], err)
 		}
 	}
+	guide, err := filepath.Abs(importGuide)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("rack.yaml", []byte(scenario), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	importFiles(t, guide)
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	r.do(t, "step", "50us")
 	r.do(t, "journal", "save", "journal.yaml")

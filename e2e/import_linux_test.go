@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const importGuide = "../docs/guide/import.md"
+
+// importFiles writes the files that the guide shows into the current folder.
+func importFiles(t *testing.T, guide string) {
+	t.Helper()
+	for name, first := range map[string]string{"topology.txt": "5 2 4", "flow.txt": "4", "config.txt": "CC_MODE"} {
+		writeLines(t, name, block(t, guide, first, 1))
+	}
+	for n, name := range []string{"ring.cm", "leaf-spine.topo"} {
+		writeLines(t, name, block(t, guide, "Nodes 4", n+1))
+	}
+	writeLines(t, "ring.goal", block(t, guide, "num_ranks", 1))
+	rack, _, _ := strings.Cut(strings.Join(block(t, filepath.Join(filepath.Dir(guide), "programs.md"), "name: ring", 1), "\n"), "\nprograms:")
+	writeLines(t, "star.yaml", []string{rack})
+}
+
+func writeLines(t *testing.T, name string, lines []string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The commands of the guide work on its files, and print what it shows. The trace in GOAL has the
+// digests of the same program in programs.md.
+func TestImportGuideCommands(t *testing.T) {
+	guide, err := filepath.Abs(importGuide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := typed(t, guide)
+	t.Chdir(t.TempDir())
+	importFiles(t, guide)
+	messages, tables := map[string][]string{}, map[string][]string{} // by the format and by the scenario
+	for _, line := range lines {
+		words := unquoted(line)
+		c := exec.Command(program, words[1:]...)
+		var text strings.Builder
+		c.Stderr = &text
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, text.String())
+		}
+		switch words[1] {
+		case "import":
+			messages[words[2]] = strings.Split(text.String(), "\n")
+		case "run":
+			tables[words[2]] = strings.Split(string(out), "\n")
+		}
+	}
+	if len(lines) < 3 {
+		t.Errorf("the guide has %d commands", len(lines))
+	}
+	shows(t, guide, block(t, guide, "time 0", 1), messages["hpcc"])
+	shows(t, guide, block(t, guide, "ring.cm: ", 1), messages["htsim"])
+	shows(t, guide, block(t, guide, "htsim-import, seed 1", 1), tables["htsim.yaml"])
+	log, err := os.ReadFile("log/nscc/htsim.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows(t, guide, block(t, guide, "Flow Uec", 1), strings.Split(string(log), "\n"))
+	shows(t, guide, block(t, filepath.Join(filepath.Dir(guide), "export.md"), "Flow Uec", 1), strings.Split(string(log), "\n")[1:])
+	programs := filepath.Join(filepath.Dir(guide), "programs.md")
+	shows(t, programs, block(t, programs, "ring, seed 1", 1), tables["ring.yaml"])
+}
+
+// Exports of an imported run of 128 hosts and 10,000 flows have the nodes, ports, sizes and starts of its
+// files.
+func TestImportHPCCLinesUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const hosts, leaves, spines, flows = 128, 8, 4, 10000
+	rack := []string{fmt.Sprintf("%d %d %d", hosts+leaves+spines, leaves+spines, hosts+leaves*spines)}
+	for i := range leaves + spines {
+		rack = append(rack, fmt.Sprint(hosts+i))
+	}
+	for h := range hosts {
+		rack = append(rack, fmt.Sprintf("%d %d 100Gbps 0.001ms 0", h, hosts+h*leaves/hosts))
+	}
+	for i := range leaves * spines {
+		rack = append(rack, fmt.Sprintf("%d %d 400Gbps 0.001ms 0", hosts+i/spines, hosts+leaves+i%spines))
+	}
+	writeLines(t, "topology.txt", rack)
+	random, list, want := rand.New(rand.NewPCG(1, 1)), []string{fmt.Sprint(flows)}, []string{}
+	for i := range flows {
+		from := random.IntN(hosts)
+		to, size := (from+1+random.IntN(hosts-1))%hosts, 1000+random.IntN(20000)
+		port := 100 + 100*(i%10/9) // every tenth flow is that of an incast
+		list = append(list, fmt.Sprintf("%d %d 3 %d %d %.9f", from, to, port, size, 2+float64(i)*200e-9))
+		want = append(want, fmt.Sprintf("0b00%02x01 0b00%02x01 %d %d %d", from, to, port, size, i*200))
+	}
+	writeLines(t, "flow.txt", list)
+	writeLines(t, "config.txt", []string{"CC_MODE 3"})
+	printed(t, "import", "hpcc", "--topology", "topology.txt", "--flows", "flow.txt", "--config", "config.txt", "-o", "rack.yaml")
+	printed(t, "run", "rack.yaml", "--bus", "memory", "--out", "run")
+	printed(t, "export", "run", "--format", "hpcc", "-o", "out")
+	text, err := os.ReadFile("out/hpcc/fct.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		w := strings.Fields(line) // sip dip sport dport size start fct standalone_fct
+		got = append(got, strings.Join(slices.Delete(w[:6], 2, 3), " "))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d lines, want %d; the first are\n%s\nwant\n%s", len(got), len(want), strings.Join(got[:min(3, len(got))], "\n"), strings.Join(want[:3], "\n"))
+	}
+}
