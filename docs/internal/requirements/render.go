@@ -13,6 +13,12 @@ var titles = map[string]string{
 	"PCN":  "photonic congestion notification",
 	"GET":  "pacing of data requests in the NIC",
 	"RTTX": "conversion of ECN into RTT in the switch",
+	"MRC":  "selective recovery over several paths",
+	"EV":   "entropy of each packet, chosen by the sender",
+	"PATH": "several paths between two hosts",
+	"TRIM": "packets trimmed instead of dropped",
+	"NSCC": "network signalled congestion control of Ultra Ethernet",
+	"RCCC": "receiver credit of Ultra Ethernet over several paths",
 }
 
 // A tally counts rows by status.
