@@ -113,9 +113,8 @@ func classedRack(t *rapid.T) *topology.Scenario {
 // whatever its class has lost.
 func TestClassesConserveFrames(t *testing.T) {
 	lost := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		s := classedRack(rt)
-		l := newLab(rt, s)
+	onRandomRacks(t, classedRack, func(t rapid.TB, s *topology.Scenario) {
+		l := newLab(t, s)
 		done := 0
 		l.Listen = func(_ int, notes []fabric.Note) {
 			for _, n := range notes {
@@ -123,7 +122,7 @@ func TestClassesConserveFrames(t *testing.T) {
 				case n.Kind == fabric.Completed:
 					done++
 				case n.Kind == fabric.PauseSent && n.Priority != 3 && n.Priority != 4:
-					rt.Fatalf("PAUSE for class %d", n.Priority)
+					t.Fatalf("PAUSE for class %d", n.Priority)
 				}
 			}
 		}
@@ -132,17 +131,19 @@ func TestClassesConserveFrames(t *testing.T) {
 			l.Run(at)
 			dropped, err := balanced(sw.Stats())
 			if err != nil {
-				rt.Fatalf("at %s: %v", at, err)
+				t.Fatalf("at %s: %v", at, err)
 			}
 			lost = max(lost, dropped)
 		}
 		if done < len(s.Flows) {
-			rt.Fatalf("%d of %d flows complete after %s", done, len(s.Flows), s.Duration)
+			t.Fatalf("%d of %d flows complete after %s", done, len(s.Flows), s.Duration)
 		}
+	}, func() string {
+		if lost > 0 {
+			return ""
+		}
+		return "no lossy class lost anything: the buffers are too large for the test"
 	})
-	if lost == 0 {
-		t.Error("no lossy class lost anything: the buffers are too large for the test")
-	}
 }
 
 // balanced checks the frames of each class and returns the losses of lossy classes.

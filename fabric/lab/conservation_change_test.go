@@ -28,7 +28,7 @@ type census struct {
 	signals map[fabric.DropReason]int // PFC frames among what links have failed
 }
 
-func newCensus(t testing.TB, s *topology.Scenario) *census {
+func newCensus(t rapid.TB, s *topology.Scenario) *census {
 	w := newSlowLab(t, s)
 	return &census{
 		slowLab: w, ledger: &ledger{slowLab: w, inside: make([]tally, len(s.Nodes))},

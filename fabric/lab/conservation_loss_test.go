@@ -43,21 +43,22 @@ func flawed(t *rapid.T) *topology.Scenario {
 // note what the slow one says.
 func TestEveryMessageFinishesOnLossyLinks(t *testing.T) {
 	failed := map[fabric.DropReason]int{}
-	rapid.Check(t, func(rt *rapid.T) {
-		s := flawed(rt)
+	onRandomRacks(t, flawed, func(t rapid.TB, s *topology.Scenario) {
 		c := newCensus(t, s)
-		end := c.finish(rt, c)
+		end := c.finish(t, c)
 		if err := c.counted(); err != nil {
-			rt.Fatalf("under %s: %v", s.Scheme, err)
+			t.Fatalf("under %s: %v", s.Scheme, err)
 		}
 		for reason, n := range c.failed {
 			failed[reason] += n
 		}
-		c.sameNotes(rt, end)
+		c.sameNotes(t, end)
+	}, func() string {
+		if failed[fabric.DropLinkLoss] > 0 && failed[fabric.DropBadFCS] > 0 {
+			return ""
+		}
+		return fmt.Sprintf("links failed %v frames, want some of each kind", failed)
 	})
-	if failed[fabric.DropLinkLoss] == 0 || failed[fabric.DropBadFCS] == 0 {
-		t.Errorf("links failed %v frames, want some of each kind", failed)
-	}
 }
 
 // counted compares the counters of machines with the frames lost, damaged or cut off on

@@ -97,26 +97,22 @@ func (w *slowLab) noted(notes uint64) error {
 // replay buffer or a queue, or was dropped, once, with a note. Every message finishes, and in the
 // end the replay buffers are empty. The lab records the same notes as the slow one.
 func TestLinkRetrySurvivesFailures(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { surviveFailures(t, rt, failingRack(rt)) })
-}
-
-// The random racks of TestLinkRetrySurvivesFailures flush replay buffers, and their links fail
-// during a replay. They are drawn with fixed seeds, since twenty racks seldom have none of either.
-func TestRandomLinksFailDuringReplay(t *testing.T) {
 	flushes, replaying := 0, 0
-	for seed := 0; flushes == 0 || replaying == 0; seed++ {
-		if seed == 100 {
-			t.Fatalf("%d flushes, %d failures during a replay, want some of each", flushes, replaying)
-		}
-		f, r := surviveFailures(t, t, rapid.Custom(failingRack).Example(seed))
+	onRandomRacks(t, failingRack, func(t rapid.TB, s *topology.Scenario) {
+		f, r := surviveFailures(t, s)
 		flushes, replaying = flushes+f, replaying+r
-	}
+	}, func() string {
+		if flushes > 0 && replaying > 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d flushes, %d failures during a replay, want some of each", flushes, replaying)
+	})
 }
 
 // surviveFailures runs the scenario in a slow lab until every flow is done and the links have
 // settled, and checks it after every seventh event. It returns how many replay buffers were
 // flushed, and how often a link failed during a replay.
-func surviveFailures(t *testing.T, rt rapid.TB, s *topology.Scenario) (flushes, replaying int) {
+func surviveFailures(t rapid.TB, s *topology.Scenario) (flushes, replaying int) {
 	w, end := newSlowLab(t, s), s.Duration
 	last := s.Changes[len(s.Changes)-1].At
 	losses := uint64(0)
@@ -138,28 +134,28 @@ func surviveFailures(t *testing.T, rt rapid.TB, s *topology.Scenario) (flushes, 
 				losses++
 			}
 			if n.Kind == fabric.Dropped && n.Reason() == fabric.DropLinkDown && arrived != nil && arrived.Sequence != 0 {
-				rt.Fatalf("under %s, at %s: a frame is noted as dropped that its sender holds: %+v", s.Scheme, e.at, n)
+				t.Fatalf("under %s, at %s: a frame is noted as dropped that its sender holds: %+v", s.Scheme, e.at, n)
 			}
 		}
 		if step%7 != 0 {
 			continue
 		}
 		if err := cmp.Or(w.links(), w.within(), w.noted(losses)); err != nil {
-			rt.Fatalf("under %s, at %s, after an event at %s: %v", s.Scheme, e.at, s.Nodes[e.node].Name, err)
+			t.Fatalf("under %s, at %s, after an event at %s: %v", s.Scheme, e.at, s.Nodes[e.node].Name, err)
 		}
 	}
 	if w.done < len(s.Flows) {
-		rt.Fatalf("under %s: %d of %d flows done", s.Scheme, w.done, len(s.Flows))
+		t.Fatalf("under %s: %d of %d flows done", s.Scheme, w.done, len(s.Flows))
 	}
 	for i := range s.Links {
 		l := &s.Links[i]
 		for _, r := range []*llr.Stats{retryAt(w.machines[l.A], l.APort), retryAt(w.machines[l.B], l.BPort)} {
 			if r.HeldFrames != 0 {
-				rt.Fatalf("under %s: link %s holds %d frames", s.Scheme, s.LinkName(i), r.HeldFrames)
+				t.Fatalf("under %s: link %s holds %d frames", s.Scheme, s.LinkName(i), r.HeldFrames)
 			}
 			flushes += int(r.Flushes)
 		}
 	}
-	w.sameNotes(rt, end)
+	w.sameNotes(t, end)
 	return flushes, replaying
 }

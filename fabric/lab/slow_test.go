@@ -1,8 +1,6 @@
 package lab_test
 
 import (
-	"testing"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -29,7 +27,7 @@ type slowLab struct {
 	done     int             // flows completed
 }
 
-func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
+func newSlowLab(t rapid.TB, s *topology.Scenario) *slowLab {
 	t.Helper()
 	w := &slowLab{s: s, ends: s.PortMap(), plan: rack.Plan(s, 0), notes: make([][]fabric.Note, len(s.Nodes))}
 	machines, err := rack.New(s)
@@ -125,7 +123,7 @@ type book interface {
 }
 
 // next is step, books the event, and checks the balance.
-func (w *slowLab) next(t *rapid.T, b book, end unit.Time) bool {
+func (w *slowLab) next(t rapid.TB, b book, end unit.Time) bool {
 	e, arrived, ok := w.step(end)
 	if !ok {
 		return false
@@ -141,7 +139,7 @@ func (w *slowLab) next(t *rapid.T, b book, end unit.Time) bool {
 }
 
 // finish goes on until every flow of the scenario is complete, and returns the end of that instant.
-func (w *slowLab) finish(t *rapid.T, b book) unit.Time {
+func (w *slowLab) finish(t rapid.TB, b book) unit.Time {
 	for w.done < len(w.s.Flows) {
 		if !w.next(t, b, w.s.Duration) {
 			t.Fatalf("under %s: %d of %d flows done at %s", w.s.Scheme, w.done, len(w.s.Flows), w.now)
