@@ -26,7 +26,7 @@ var elsewhere = map[string][2]string{
 // flag exists. URL is that of a bus with three free workers.
 var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
-	"DIR": {"made"}, "DIR|RUN": {"out"}, "F0": {"F0"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
+	"DIR": {"made"}, "NAME": {"leaf-spine"}, "DIR|RUN": {"out"}, "F0": {"F0"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
 	"URL": {"URL"}, "pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
 }
