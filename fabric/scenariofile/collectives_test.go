@@ -102,9 +102,14 @@ func TestProgramsAndCollectivesWaitForEachOther(t *testing.T) {
 		host, step int
 		want       string
 	}{
-		{0, 0, "done 1, done 13"}, {0, 1, ""}, {0, 2, "done 4"}, // 4 ends when sum may begin, 13 when it is done
-		{0, 3, ""}, {0, 4, "done 1, done 3"}, {0, 15, "done 0, done 13, done 14"},
-		{1, 3, "done 0, done 1, done 2"}, {1, 14, "done 12, done 13"},
+		{0, 0, "done 1, done 13"},
+		{0, 1, ""},
+		{0, 2, "done 4"}, // 4 ends when sum may begin, 13 when it is done
+		{0, 3, ""},
+		{0, 4, "done 1, done 3"},
+		{0, 15, "done 0, done 13, done 14"},
+		{1, 3, "done 0, done 1, done 2"},
+		{1, 14, "done 12, done 13"},
 		{2, 1, "done 0"}, // without a program
 	} {
 		var got []string

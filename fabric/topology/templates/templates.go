@@ -33,17 +33,20 @@ var all = []template{
 	{
 		LeafSpine,
 		[]string{"leaves", "hosts", "spines", "oversubscription", "parallel", "uplink_rate", "uplink_delay"},
-		Spec{Leaves: 4, Hosts: 4, Parallel: 1}, (*Spec).leafSpine,
+		Spec{Leaves: 4, Hosts: 4, Parallel: 1},
+		(*Spec).leafSpine,
 	},
 	{
 		FatTree,
 		[]string{"k", "tiers", "hosts", "oversubscription", "parallel", "uplink_rate", "uplink_delay"},
-		Spec{K: 4, Tiers: 3, Parallel: 1}, (*Spec).fatTree,
+		Spec{K: 4, Tiers: 3, Parallel: 1},
+		(*Spec).fatTree,
 	},
 	{
 		Rail,
 		[]string{"servers", "nics", "pods", "spines", "oversubscription", "parallel", "uplink_rate", "uplink_delay", "local_switch", "local_rate", "local_delay"},
-		Spec{Servers: 4, NICs: 4, Pods: 1, Parallel: 1, LocalSwitch: true, LocalDelay: 100 * unit.Nanosecond}, (*Spec).rail,
+		Spec{Servers: 4, NICs: 4, Pods: 1, Parallel: 1, LocalSwitch: true, LocalDelay: 100 * unit.Nanosecond},
+		(*Spec).rail,
 	},
 }
 
