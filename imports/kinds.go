@@ -16,13 +16,14 @@ var DefaultStar = Star{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
 type kind struct {
 	what   string
 	suffix string         // of names, "" for none
-	begins *regexp.Regexp // how the text begins, after comments
+	begins *regexp.Regexp // how the text begins, after comments; nil for a capture
 	alone  func(f File) (*Imported, error)
 	needs  string // command that reads the file with others; alone is nil
 }
 
 // kinds are the kinds of text that are no scenario. The first that fits is that of a file.
 var kinds = []kind{
+	{"a capture", "", nil, func(f File) (*Imported, error) { return PCAP(f, nil, DefaultStar) }, ""},
 	{"a trace in GOAL", ".goal", regexp.MustCompile(`^num_ranks\s`), func(f File) (*Imported, error) {
 		return GOAL(f, nil, DefaultStar)
 	}, ""},
@@ -41,13 +42,21 @@ var comments = regexp.MustCompile(`^(\s+|#.*|//.*|/\*(?s:.*?)\*/)+`)
 // kindLimit is the number of bytes, after comments, by which a kind is recognised.
 const kindLimit = 1 << 16
 
+// fits reports whether a file, whose text begins with head after comments, is of the kind.
+func (k *kind) fits(f File, head string) bool {
+	if k.begins == nil {
+		return isCapture(f.Data)
+	}
+	return k.begins.MatchString(head) || k.suffix != "" && filepath.Ext(f.Name) == k.suffix
+}
+
 // Recognise returns the kind of a file that is no scenario, in words, and the scenario that it makes by itself. It returns
 // "" if the file is of no known kind, and an error if it needs others or is faulty.
 func Recognise(f File) (what string, made *Imported, err error) {
 	head := string(f.Data[:min(len(f.Data), kindLimit)])
 	head = strings.TrimPrefix(head, comments.FindString(head)) + "\n"
 	for _, k := range kinds {
-		if !k.begins.MatchString(head) && (k.suffix == "" || filepath.Ext(f.Name) != k.suffix) {
+		if !k.fits(f, head) {
 			continue
 		}
 		switch {

@@ -126,3 +126,19 @@ func (b *BTH) parse(f *Frame) error {
 	}
 	return nil
 }
+
+// FromTransport returns a frame for the accessors of the BTH and its extension headers, from the bytes
+// that follow a UDP header. length is their number on the wire, ICRC included: b may end after
+// the extension headers. The headers before the BTH are empty, so that the class is malformed. It
+// returns false if the opcode is unknown or the headers are incomplete.
+func FromTransport(b []byte, length int) (f Frame, ok bool) {
+	f.n = udpEnd + uint8(copy(f.head[udpEnd:], b))
+	end := f.extensionsEnd()
+	payload := length - (end - udpEnd) - ICRCLen
+	if int(f.n) < end || payload < int(f.Pad()) {
+		return Frame{}, false
+	}
+	clear(f.head[end:])
+	f.n, f.Payload = uint8(end), uint32(payload)
+	return f, true
+}

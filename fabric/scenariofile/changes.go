@@ -193,7 +193,7 @@ func (b *builder) fitCommands(n int, at place) bool {
 	for _, c := range b.s.Commands {
 		n += c.Total()
 	}
-	return b.require(n <= maxCommands, at, "the scenario would have %d commands, want at most %d", n, maxCommands)
+	return b.require(n <= MaxCommands, at, "the scenario would have %d commands, want at most %d", n, MaxCommands)
 }
 
 // checkStop checks that the flow or burst to stop exists and has begun by then.

@@ -16,9 +16,9 @@ import (
 // longestHeaders bounds the header bytes of a packet of a command.
 const longestHeaders unit.Bytes = 100
 
-// maxCommands bounds the commands of a scenario, so that the events of one NIC fit in
+// MaxCommands bounds the commands of a scenario, so that the events of one NIC fit in
 // the message that carries its result.
-const maxCommands = 500_000
+const MaxCommands = 500_000
 
 // commandForm is one entry of commands.
 type commandForm struct {
@@ -66,7 +66,7 @@ func uniform(f field[commandForm]) field[commandForm] {
 }
 
 // posts is a list of commands, each with its instant and its size.
-var posts = list(array{want: "a list of commands, like [[0us, 64KB], [12us, 4KB]]", min: 1, max: maxCommands}, codec[work.Post]{
+var posts = list(array{want: "a list of commands, like [[0us, 64KB], [12us, 4KB]]", min: 1, max: MaxCommands}, codec[work.Post]{
 	schema: schema{"type": "array", "minItems": 2, "maxItems": 2, "items": false, "prefixItems": []schema{postTime.schema, commandSize.schema}},
 	read: func(n *yaml.Node) (p work.Post, err error) {
 		if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
@@ -198,7 +198,7 @@ func (b *builder) checkCommands(ends [][]topology.End) {
 	total := 0
 	for i, c := range b.s.Commands {
 		total += c.Total()
-		if !b.require(total <= maxCommands, b.commands[i].of("count"), "creates more than %d commands in all", maxCommands) {
+		if !b.require(total <= MaxCommands, b.commands[i].of("count"), "creates more than %d commands in all", MaxCommands) {
 			return
 		}
 	}

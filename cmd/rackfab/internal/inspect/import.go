@@ -15,12 +15,12 @@ import (
 
 func importCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "import", Short: "Make a scenario from files of another simulator", Args: cobra.NoArgs,
-		Long: "Make a scenario from files of another simulator. Standard error lists what the files say and the scenario does not.\n" +
+		Use: "import", Short: "Make a scenario from files of another simulator or a capture", Args: cobra.NoArgs,
+		Long: "Make a scenario from files of another simulator or a capture. Standard error lists what the files say and the scenario does not.\n" +
 			"The command does not overwrite files.",
 		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt -o imported.yaml",
 	}
-	c.AddCommand(importHPCC(), importHTSim(), importGOAL())
+	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importPCAP())
 	return c
 }
 
@@ -62,6 +62,27 @@ func importGOAL() *cobra.Command {
 		return imports.GOAL(*files[0], files[1], star)
 	})
 	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each rank (default: hosts around one switch)")
+	starFlags(c, &star)
+	return c
+}
+
+func importPCAP() *cobra.Command {
+	var rack string
+	var star imports.Star
+	c := importer(&cobra.Command{
+		Use: "pcap FILE", Short: "Import the requests in a capture of RoCEv2", Args: cobra.ExactArgs(1),
+		Long: "Import the requests in a capture of RoCEv2, pcap or pcapng: times, verbs and sizes of each queue pair become commands. h0, h1, ... are\n" +
+			"the addresses in order of appearance. --topology is a scenario with these hosts and without commands; by default the\n" +
+			"hosts are around one switch, with links of --rate and --delay.",
+		Example: "rackfab import pcap capture.pcapng -o imported.yaml",
+	}, func(args []string) (*imports.Imported, error) {
+		files, err := readFiles(args[0], rack)
+		if err != nil {
+			return nil, err
+		}
+		return imports.PCAP(*files[0], files[1], star)
+	})
+	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each address (default: hosts around one switch)")
 	starFlags(c, &star)
 	return c
 }

@@ -1,0 +1,69 @@
+package imports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// answer returns what a packet is that is no request.
+func answer(f *frame.Frame) string {
+	switch op := f.Opcode(); op {
+	case frame.Acknowledge:
+		if f.Syndrome()&nakMask != 0 {
+			return "NAK"
+		}
+		return "ACK"
+	case frame.OpcodeCNP:
+		return "CNP"
+	case frame.ReadResponseFirst, frame.ReadResponseMiddle, frame.ReadResponseLast, frame.ReadResponseOnly, frame.AtomicAcknowledge:
+		return "responses"
+	default:
+		return op.String()
+	}
+}
+
+// nakMask are the bits of a syndrome that are 0 in an ACK (IBTA volume 1 §9.7.5.2).
+const nakMask = 0x60
+
+// unreadable returns why a datagram is no readable packet.
+func unreadable(u datagram) string {
+	if len(u.bytes) > 0 && !frame.Opcode(u.bytes[0]).Known() {
+		return "with " + frame.Opcode(u.bytes[0]).String()
+	}
+	return "with invalid headers"
+}
+
+// notes returns what the scenario does not say.
+func (p *pcap) notes(d *pcapDemand) []string {
+	hosts := make([]string, len(p.hosts))
+	for i, a := range p.hosts {
+		hosts[i] = fmt.Sprintf("h%d is %s", i, a)
+	}
+	origin := p.first.Add(time.Duration(d.origin / unit.Nanosecond)).UTC().Format(time.RFC3339Nano)
+	notes := []string{strings.Join(hosts, ", "), "time 0 of the scenario is " + origin}
+	add := func(count int, format string, args ...any) {
+		if count > 0 {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	add(p.other.total(), "%d of %d frames carry no request: %s", p.other.total(), p.frames, p.other.list(""))
+	add(d.gaps.repeated, "%d packets ignored: retransmitted, or captured at several ports", d.gaps.repeated)
+	add(d.gaps.headless, "%d messages left out, whose first packet is missing: %s", d.gaps.headless, someOf(d.headless))
+	add(d.gaps.endless, "%d SENDs have no last packet: their sizes are those of their captured packets", d.gaps.endless)
+	add(d.gaps.missing, "%d packets within SENDs are missing: counted as full packets", d.gaps.missing)
+	add(d.gaps.empty, "%d messages of 0 bytes have 1 byte", d.gaps.empty)
+	add(d.own, "%d messages of hosts to themselves left out", d.own)
+	add(len(d.shared), "several queue pairs between the same hosts are one in the scenario: %s", someOf(d.shared))
+	add(len(p.dscp.names)-1, "requests have several DSCPs, all commands class 3: %s", p.dscp.list("packets "))
+	if p.cut {
+		notes = append(notes, fmt.Sprintf("the file ends within a packet, after %d frames", p.frames))
+	}
+	for i := range notes {
+		notes[i] = p.file + ": " + notes[i]
+	}
+	return notes
+}
