@@ -25,6 +25,7 @@ func importFiles(t *testing.T, guide string) {
 	writeLines(t, "ring.goal", block(t, guide, "num_ranks", 1))
 	rack, _, _ := strings.Cut(strings.Join(block(t, filepath.Join(filepath.Dir(guide), "programs.md"), "name: ring", 1), "\n"), "\nprograms:")
 	writeLines(t, "star.yaml", []string{rack})
+	writeLines(t, "requests.yaml", block(t, guide, "name: requests", 1))
 }
 
 func writeLines(t *testing.T, name string, lines []string) {
@@ -66,6 +67,12 @@ func TestImportGuideCommands(t *testing.T) {
 	}
 	shows(t, guide, block(t, guide, "time 0", 1), messages["hpcc"])
 	shows(t, guide, block(t, guide, "ring.cm: ", 1), messages["htsim"])
+	shows(t, guide, block(t, guide, "capture.pcapng: h0", 1), messages["pcap"])
+	demand, err := os.ReadFile("demand.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows(t, guide, block(t, guide, "commands:", 1), following(strings.Split(string(demand), "\n"), "commands:"))
 	shows(t, guide, block(t, guide, "htsim-import, seed 1", 1), tables["htsim.yaml"])
 	log, err := os.ReadFile("log/nscc/htsim.log")
 	if err != nil {

@@ -28,6 +28,10 @@ func TestRecognise(t *testing.T) {
 		{"x.yaml", "name: x\nnum_ranks: 3\n", "", ""},
 		{"x.yaml", "# Nodes 4\nname: x\n", "", ""},
 		{"numbers", "3 4\n", "", ""},
+		{"capture", string(pcapFile(t, heardOf(t, twoWrites), 128)), "a capture", ""},
+		{"capture.pcapng", string(pcapng(t, heardOf(t, twoWrites))), "a capture", ""},
+		{"t.cm", string(pcapFile(t, nil, 128)), "a capture", "t.cm: no complete RoCEv2 request in 0 frames"},
+		{"capture.pcap", "\x1f\x8b", "", ""},
 	} {
 		what, made, err := Recognise(File{c.name, []byte(c.text)})
 		if what != c.what || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
