@@ -72,7 +72,7 @@ func TestImportGuideCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shows(t, guide, block(t, guide, "commands:", 1), following(strings.Split(string(demand), "\n"), "commands:"))
+	shows(t, guide, block(t, guide, "commands:", 2), following(strings.Split(string(demand), "\n"), "commands:"))
 	shows(t, guide, block(t, guide, "htsim-import, seed 1", 1), tables["htsim.yaml"])
 	log, err := os.ReadFile("log/nscc/htsim.log")
 	if err != nil {

@@ -264,7 +264,7 @@ func refuse(r rule, dir, imported string, test bool) string {
 	}
 	allowed := r.mods
 	if test && allowed != nil {
-		allowed = testModules
+		allowed = slices.Concat(allowed, testModules)
 	}
 	if allowed == nil || slices.ContainsFunc(allowed, func(m string) bool { return within(imported, m) }) {
 		return ""
