@@ -59,12 +59,9 @@ func (d *pcapDecoder) decode(data []byte) datagram {
 	return u
 }
 
-// Opcodes of the last and only packet of a SEND that invalidates a key (IBTA volume 1 table 38): their
-// extension header is as long as immediate data.
-const (
-	sendLastInvalidate frame.Opcode = 0x16
-	sendOnlyInvalidate frame.Opcode = 0x17
-)
+// invalidates are the opcodes of the last and only packet of a SEND that invalidates a key (IBTA volume 1
+// §9.2.1), and those of packets with the same headers and immediate data, which is as long as the key.
+var invalidates = map[frame.Opcode]frame.Opcode{0x16: frame.SendLastImm, 0x17: frame.SendOnlyImm}
 
 // packetOf returns the packet in a datagram. It returns false if its headers are incomplete, its opcode is
 // unknown, or its message is longer than 2 GiB.
@@ -73,14 +70,11 @@ func packetOf(u datagram) (frame.Frame, bool) {
 		return frame.Frame{}, false
 	}
 	b := u.bytes
-	switch frame.Opcode(b[0]) {
-	case sendLastInvalidate:
-		b = append([]byte{byte(frame.SendLastImm)}, b[1:]...)
-	case sendOnlyInvalidate:
-		b = append([]byte{byte(frame.SendOnlyImm)}, b[1:]...)
+	if like, ok := invalidates[frame.Opcode(b[0])]; ok {
+		b = append([]byte{byte(like)}, b[1:]...)
 	}
 	f, ok := frame.FromTransport(b, u.length)
-	return f, ok && !(f.Opcode().HasRETH() && unit.Bytes(f.DMALength()) > work.MaxMessage)
+	return f, ok && (!f.Opcode().HasRETH() || unit.Bytes(f.DMALength()) <= work.MaxMessage)
 }
 
 // managementQP is the last queue pair of management (IBTA volume 1).
@@ -102,7 +96,7 @@ func (p *pcap) add(u datagram, captured time.Time) error {
 		p.other.add(unreadable(u))
 		return nil
 	}
-	if isFull(f.Opcode()) {
+	if slices.Contains(fullPackets, f.Opcode()) {
 		ends := [2]int{min(from, to), max(from, to)}
 		p.mtu[ends] = max(p.mtu[ends], int64(f.Payload))
 	}
@@ -118,12 +112,7 @@ func (p *pcap) add(u datagram, captured time.Time) error {
 	return nil
 }
 
-// isFull reports whether packets of the opcode carry as much as the path allows: all but the last of a
-// message.
-func isFull(op frame.Opcode) bool {
-	switch op {
-	case frame.SendFirst, frame.SendMiddle, frame.WriteFirst, frame.WriteMiddle, frame.ReadResponseFirst, frame.ReadResponseMiddle:
-		return true
-	}
-	return false
+// fullPackets are the opcodes of packets that carry as much as the path allows: all but the last of a message.
+var fullPackets = []frame.Opcode{
+	frame.SendFirst, frame.SendMiddle, frame.WriteFirst, frame.WriteMiddle, frame.ReadResponseFirst, frame.ReadResponseMiddle,
 }

@@ -51,7 +51,7 @@ func (p *pcap) read(data []byte) error {
 	for {
 		frame, info, err := source.ZeroCopyReadPacketData()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, io.ErrUnexpectedEOF) && p.frames > 0:
 			p.cut = true

@@ -112,42 +112,76 @@ func commandsOf(t testing.TB, text []byte) string {
 // Each queue pair becomes commands with the times, verbs and sizes of its messages.
 func TestPCAPMessages(t *testing.T) {
 	for _, c := range []struct{ name, lines, want, notes string }{
-		{"write", "5ns 1>2 write-first qp 16 psn 0 len 2500\n6ns 1>2 write-middle qp 16 psn 1 len 1000\n7ns 1>2 write-last qp 16 psn 2 len 500\n20ns 1>2 write-only qp 16 psn 3 len 7",
-			"Q0 put h0>h1 0ps 2500B, 15ns 7B", ""},
-		{"send", "5ns 1>2 send-first qp 16 psn 0 len 1000\n6ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last-imm qp 16 psn 2 len 501\n20ns 1>2 send-only qp 16 psn 3 len 7",
-			"Q0 send h0>h1 0ps 2501B, 15ns 7B", ""},
-		{"read and answer", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n7ns 1>2 read-response-middle qp 17 psn 10 len 1000\n8ns 1>2 read-response-last qp 17 psn 11 len 500\n9ns 2>1 read-request qp 16 psn 12 len 8",
-			"Q0 get h0>h1 0ps 2500B, 4ns 8B", "3 of 5 frames carry no request: 3 responses"},
-		{"atomics", "5ns 2>1 fetch-add qp 16 psn 9 len 0\n6ns 2>1 compare-swap qp 16 psn 10 len 0\n8ns 1>2 atomic-acknowledge qp 17 psn 9 len 0",
-			"Q0-fetch-add fetch-add h0>h1 0ps 8B\nQ0-compare-swap compare-swap h0>h1 1ns 8B", "1 of 3 frames carry no request: 1 responses"},
-		{"datagrams of two senders", "5ns 1>2 ud-send-only qp 16 psn 9 len 1000 from 33\n6ns 1>2 ud-send-only qp 16 psn 9 len 20 from 34",
-			"Q0 send ud h0>h1 0ps 1000B\nQ1 send ud h0>h1 1ns 20B", "several queue pairs between the same hosts are one in the scenario: h0 to h1"},
-		{"control", "1ns 3>1 cnp qp 9 psn 0 len 0\n5ns 1>2 write-only qp 16 psn 0 len 7\n6ns 2>1 acknowledge qp 9 psn 0 len 31\n7ns 2>1 acknowledge qp 9 psn 0 len 96\n8ns 2>1 acknowledge qp 9 psn 0 len 33\n9ns 1>2 ud-send-only qp 1 psn 0 len 256 from 1\n9ns 2>1 acknowledge qp 9 psn 0 len 0\n9ns 2>1 rtt-probe qp 9 psn 0 len 0",
-			"Q0 put h1>h2 0ps 7B", "h0 is 10.0.0.4, h1 is 10.0.0.2, h2 is 10.0.0.3\nt.pcap: time 0 of the scenario is 1970-01-01T00:00:01.000000005Z\nt.pcap: 7 of 8 frames carry no request: 2 ACK, 2 NAK, 1 CNP, 1 to queue pairs of management, 1 rtt-probe"},
-		{"retransmission", "5ns 1>2 send-first qp 16 psn 0 len 1000\n6ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-middle qp 16 psn 1 len 1000\n9ns 1>2 send-last qp 16 psn 2 len 500",
-			"Q0 send h0>h1 0ps 2500B", "2 packets ignored: retransmitted, or captured at several ports"},
-		{"retransmission of what was lost before the port", "5ns 1>2 send-first qp 16 psn 0 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-middle qp 16 psn 1 len 1000\n9ns 1>2 send-last qp 16 psn 2 len 500",
-			"Q0 send h0>h1 0ps 2500B", "1 packets ignored"},
-		{"first packet again, later", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-first qp 16 psn 0 len 1000",
-			"Q0 send h0>h1 0ps 2500B", ""},
-		{"read of lost responses", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n9ns 2>1 read-request qp 16 psn 11 len 500\n10ns 2>1 read-request qp 16 psn 12 len 500",
-			"Q0 get h0>h1 0ps 2500B, 5ns 500B", "1 packets ignored"},
-		{"packet numbers wrap", "5ns 1>2 send-first qp 16 psn 16777214 len 1000\n6ns 1>2 send-middle qp 16 psn 16777215 len 1000\n7ns 1>2 send-last qp 16 psn 0 len 500\n8ns 1>2 send-only qp 16 psn 1 len 5",
-			"Q0 send h0>h1 0ps 2500B, 3ns 5B", ""},
-		{"begins within a message", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 2 len 1000\n7ns 1>2 write-last qp 18 psn 2 len 1000\n8ns 1>2 send-only qp 16 psn 3 len 5",
-			"Q0 send h0>h1 0ps 5B", "2 messages left out, whose first packet is missing: h0 to h1 at 0x10, h0 to h1 at 0x12"},
-		{"ends within a message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-first qp 18 psn 2 len 3000",
-			"Q0 send h0>h1 0ps 1000B\nQ1 put h0>h1 1ns 3000B", "1 SENDs have no last packet: their sizes are those of their captured packets"},
-		{"a message without its end", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-only qp 16 psn 3 len 9\n6ns 1>2 write-last qp 16 psn 4 len 9",
-			"Q0-send send h0>h1 0ps 1000B\nQ0-put put h0>h1 1ns 9B", "1 messages left out, whose first packet is missing: h0 to h1 at 0x10\nt.pcap: 1 SENDs have no last packet"},
-		{"missing packets", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4 len 9\n7ns 1>2 write-first qp 16 psn 5 len 3000\n8ns 1>2 write-last qp 16 psn 7 len 1000",
-			"Q0-send send h0>h1 0ps 3009B\nQ0-put put h0>h1 2ns 3000B", "2 packets within SENDs are missing: counted as full packets"},
-		{"too far to be one message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4000001 len 9\n7ns 1>2 send-only qp 16 psn 4000002 len 9",
-			"Q0 send h0>h1 0ps 1000B, 2ns 9B", "1 messages left out"},
+		{
+			"write", "5ns 1>2 write-first qp 16 psn 0 len 2500\n6ns 1>2 write-middle qp 16 psn 1 len 1000\n7ns 1>2 write-last qp 16 psn 2 len 500\n20ns 1>2 write-only qp 16 psn 3 len 7",
+			"Q0 put h0>h1 0ps 2500B, 15ns 7B", "",
+		},
+		{
+			"send", "5ns 1>2 send-first qp 16 psn 0 len 1000\n6ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last-imm qp 16 psn 2 len 501\n20ns 1>2 send-only qp 16 psn 3 len 7",
+			"Q0 send h0>h1 0ps 2501B, 15ns 7B", "",
+		},
+		{
+			"read and answer", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n7ns 1>2 read-response-middle qp 17 psn 10 len 1000\n8ns 1>2 read-response-last qp 17 psn 11 len 500\n9ns 2>1 read-request qp 16 psn 12 len 8",
+			"Q0 get h0>h1 0ps 2500B, 4ns 8B", "3 of 5 frames carry no request: 3 responses",
+		},
+		{
+			"atomics", "5ns 2>1 fetch-add qp 16 psn 9 len 0\n6ns 2>1 compare-swap qp 16 psn 10 len 0\n8ns 1>2 atomic-acknowledge qp 17 psn 9 len 0",
+			"Q0-fetch-add fetch-add h0>h1 0ps 8B\nQ0-compare-swap compare-swap h0>h1 1ns 8B", "1 of 3 frames carry no request: 1 responses",
+		},
+		{
+			"datagrams of two senders", "5ns 1>2 ud-send-only qp 16 psn 9 len 1000 from 33\n6ns 1>2 ud-send-only qp 16 psn 9 len 20 from 34",
+			"Q0 send ud h0>h1 0ps 1000B\nQ1 send ud h0>h1 1ns 20B", "several queue pairs between the same hosts are one in the scenario: h0 to h1",
+		},
+		{
+			"control", "1ns 3>1 cnp qp 9 psn 0 len 0\n5ns 1>2 write-only qp 16 psn 0 len 7\n6ns 2>1 acknowledge qp 9 psn 0 len 31\n7ns 2>1 acknowledge qp 9 psn 0 len 96\n8ns 2>1 acknowledge qp 9 psn 0 len 33\n9ns 1>2 ud-send-only qp 1 psn 0 len 256 from 1\n9ns 2>1 acknowledge qp 9 psn 0 len 0\n9ns 2>1 rtt-probe qp 9 psn 0 len 0",
+			"Q0 put h1>h2 0ps 7B", "h0 is 10.0.0.4, h1 is 10.0.0.2, h2 is 10.0.0.3\nt.pcap: time 0 of the scenario is 1970-01-01T00:00:01.000000005Z\nt.pcap: 7 of 8 frames carry no request: 2 ACK, 2 NAK, 1 CNP, 1 to queue pairs of management, 1 rtt-probe",
+		},
+		{
+			"retransmission", "5ns 1>2 send-first qp 16 psn 0 len 1000\n6ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-middle qp 16 psn 1 len 1000\n9ns 1>2 send-last qp 16 psn 2 len 500",
+			"Q0 send h0>h1 0ps 2500B", "2 packets ignored: retransmitted, or captured at several ports",
+		},
+		{
+			"retransmission of what was lost before the port", "5ns 1>2 send-first qp 16 psn 0 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-middle qp 16 psn 1 len 1000\n9ns 1>2 send-last qp 16 psn 2 len 500",
+			"Q0 send h0>h1 0ps 2500B", "1 packets ignored",
+		},
+		{
+			"first packet again, later", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-first qp 16 psn 0 len 1000",
+			"Q0 send h0>h1 0ps 2500B", "",
+		},
+		{
+			"read of lost responses", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n9ns 2>1 read-request qp 16 psn 11 len 500\n10ns 2>1 read-request qp 16 psn 12 len 500",
+			"Q0 get h0>h1 0ps 2500B, 5ns 500B", "1 packets ignored",
+		},
+		{
+			"packet numbers wrap", "5ns 1>2 send-first qp 16 psn 16777214 len 1000\n6ns 1>2 send-middle qp 16 psn 16777215 len 1000\n7ns 1>2 send-last qp 16 psn 0 len 500\n8ns 1>2 send-only qp 16 psn 1 len 5",
+			"Q0 send h0>h1 0ps 2500B, 3ns 5B", "",
+		},
+		{
+			"begins within a message", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 2 len 1000\n7ns 1>2 write-last qp 18 psn 2 len 1000\n8ns 1>2 send-only qp 16 psn 3 len 5",
+			"Q0 send h0>h1 0ps 5B", "2 messages left out, whose first packet is missing: h0 to h1 at 0x10, h0 to h1 at 0x12",
+		},
+		{
+			"ends within a message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-first qp 18 psn 2 len 3000",
+			"Q0 send h0>h1 0ps 1000B\nQ1 put h0>h1 1ns 3000B", "1 SENDs have no last packet: their sizes are those of their captured packets",
+		},
+		{
+			"a message without its end", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-only qp 16 psn 3 len 9\n6ns 1>2 write-last qp 16 psn 4 len 9",
+			"Q0-send send h0>h1 0ps 1000B\nQ0-put put h0>h1 1ns 9B", "1 messages left out, whose first packet is missing: h0 to h1 at 0x10\nt.pcap: 1 SENDs have no last packet",
+		},
+		{
+			"missing packets", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4 len 9\n7ns 1>2 write-first qp 16 psn 5 len 3000\n8ns 1>2 write-last qp 16 psn 7 len 1000",
+			"Q0-send send h0>h1 0ps 3009B\nQ0-put put h0>h1 2ns 3000B", "2 packets within SENDs are missing: counted as full packets",
+		},
+		{
+			"too far to be one message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4000001 len 9\n7ns 1>2 send-only qp 16 psn 4000002 len 9",
+			"Q0 send h0>h1 0ps 1000B, 2ns 9B", "1 messages left out",
+		},
 		{"empty", "5ns 1>2 write-only-imm qp 16 psn 1 len 0", "Q0 put h0>h1 0ps 1B", "1 messages of 0 bytes have 1 byte"},
 		{"to itself", "5ns 1>1 write-only qp 16 psn 1 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5", "Q1 put h0>h1 0ps 5B", "1 messages of hosts to themselves left out"},
-		{"several classes", "5ns 1>2 write-only qp 16 psn 1 len 5 from 0 dscp 26\n5ns 1>2 write-only qp 16 psn 2 len 5 from 0 dscp 46\n5ns 1>2 write-only qp 16 psn 3 len 5 from 0 dscp 46",
-			"Q0 put h0>h1 0ps 5B, 0ps 5B, 0ps 5B", "requests have several DSCPs, all commands class 3: packets 2 with 46, 1 with 26"},
+		{
+			"several classes", "5ns 1>2 write-only qp 16 psn 1 len 5 from 0 dscp 26\n5ns 1>2 write-only qp 16 psn 2 len 5 from 0 dscp 46\n5ns 1>2 write-only qp 16 psn 3 len 5 from 0 dscp 46",
+			"Q0 put h0>h1 0ps 5B, 0ps 5B, 0ps 5B", "requests have several DSCPs, all commands class 3: packets 2 with 46, 1 with 26",
+		},
 		{"out of order in the file", "9ns 1>2 write-only qp 16 psn 2 len 5\n5ns 1>2 write-only qp 16 psn 1 len 6", "Q0 put h0>h1 0ps 6B, 4ns 5B", ""},
 		{"longer than a message", "5ns 1>2 write-only qp 16 psn 1 len 2147483649\n5ns 1>2 write-only qp 16 psn 2 len 5", "Q0 put h0>h1 0ps 5B", "1 with invalid headers"},
 	} {
