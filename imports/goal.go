@@ -3,12 +3,10 @@ package imports
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // The format is GOAL, as text, in the grammar of LogGOPSim
@@ -22,8 +20,8 @@ type goal struct {
 	in    int // rank whose statements are read, -1 outside
 	line  int
 
-	cpus, nics, empty  int     // statements whose cpu or nic has no effect; messages of 0 bytes
-	bytes, calc, steps float64 // of all ranks: bytes sent, seconds of calc, number of steps
+	cpus, nics, empty int // statements whose cpu or nic has no effect; messages of 0 bytes
+	work                  // of all ranks
 }
 
 // goalRank are the steps of a rank, and the indices of those with a label.
@@ -50,14 +48,14 @@ func GOAL(trace File, rack *File, star Star) (*Imported, error) {
 	}
 	var text []byte
 	if rack == nil {
-		text = g.star(star)
+		text = star.scenario("goal-import", g.file+", a trace in GOAL", len(g.ranks), &g.work)
 	} else {
 		s, err := rack.withHosts(len(g.ranks), func(i int) string { return fmt.Sprintf("runs rank %d of %s", i, g.file) })
 		if err != nil {
 			return nil, err
 		}
-		if len(s.Programs) > 0 {
-			return nil, fmt.Errorf("%s: has programs already", rack.Name)
+		if err := rack.withoutSteps(s); err != nil {
+			return nil, err
 		}
 		text = rack.text()
 	}
@@ -171,14 +169,6 @@ func (g *goal) end() {
 		g.fault(g.file, g.line, "} outside a rank")
 	}
 	g.in = -1
-}
-
-// star writes the rack of one switch. The run is as long as all steps one after the other, at most 1000 s.
-func (g *goal) star(star Star) []byte {
-	seconds := 2*g.bytes*8/float64(star.Rate) + g.calc + 8*g.steps*star.Delay.Seconds() + 0.001
-	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
-	b := fmt.Appendf(nil, "# Imported from %s, a trace in GOAL.\nname: goal-import\nseed: 1\nduration: %s\n", oneLine(g.file), longest)
-	return star.append(b, len(g.ranks))
 }
 
 // notes returns what the scenario does not say.

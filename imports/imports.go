@@ -1,5 +1,6 @@
 // Package imports turns files of other simulators into scenarios: topology.txt, flow.txt and
-// config.txt of the HPCC simulator, connection matrices and topologies of htsim, and traces in GOAL.
+// config.txt of the HPCC simulator, connection matrices and topologies of htsim, traces in GOAL, and execution
+// traces of Chakra.
 // It also turns captures of RoCEv2 into scenarios.
 // Each format has its files. An importer reads bytes and returns the text of a scenario, with notes on
 // all that the files say and the scenario does not.
@@ -37,13 +38,18 @@ type faults struct {
 	more int
 }
 
-// fault adds a fault.
+// fault adds a fault of a line.
 func (f *faults) fault(file string, line int, format string, args ...any) {
+	f.add(fmt.Sprintf("%s:%d: ", file, line) + fmt.Sprintf(format, args...))
+}
+
+// add adds a fault. Its text begins with the file.
+func (f *faults) add(text string) {
 	if len(f.list) == maxFaults {
 		f.more++
 		return
 	}
-	f.list = append(f.list, fmt.Sprintf("%s:%d: ", file, line)+fmt.Sprintf(format, args...))
+	f.list = append(f.list, text)
 }
 
 // integer parses an integer in a range. Otherwise it adds a fault and returns the least one.

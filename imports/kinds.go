@@ -33,6 +33,7 @@ var kinds = []kind{
 	}, ""},
 	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+\s`), nil, "hpcc --topology FILE --flows %s"},
 	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},
+	{"a Chakra execution trace of one rank", ".et", regexp.MustCompile(`^\x07\n\x05[0-9]\.[0-9]\.[0-9]`), nil, "chakra --traces 'NAME.*.et'"},
 	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z_]+\s.*\n)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},
 }
 
@@ -61,7 +62,7 @@ func Recognise(f File) (what string, made *Imported, err error) {
 		}
 		switch {
 		case k.alone == nil:
-			return k.what, nil, fmt.Errorf("%s is %s, which needs others: rackfab import "+k.needs+" -o scenario.yaml", f.Name, k.what, f.Name)
+			return k.what, nil, fmt.Errorf("%s is %s, which needs others: rackfab import %s -o scenario.yaml", f.Name, k.what, strings.ReplaceAll(k.needs, "%s", f.Name))
 		case len(f.Data) > MaxFile:
 			return k.what, nil, fmt.Errorf("%s: larger than %d bytes, the most that can be imported", f.Name, MaxFile)
 		}

@@ -3,6 +3,7 @@ package imports
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,31 @@ func (s Star) append(b []byte, hosts int) []byte {
 	names := numbered("h", 0, hosts)
 	return fmt.Appendf(b, "nics: {%s: }\nswitches: {s0: {buffer: %dB}}\nlinks:\n  - {endpoints: [%[1]s, s0], rate: %[3]s, delay: %[4]s}\n",
 		names, bufferOf(hosts, s.Rate, s.Delay), s.Rate, s.Delay)
+}
+
+// work is what the steps of all ranks do.
+type work struct {
+	bytes, calc, steps float64 // bytes sent, seconds of calc, number of steps
+}
+
+// scenario writes the rack of one switch. from names the files. The run is as long as all steps one after the
+// other, at most 1000 s.
+func (s Star) scenario(name, from string, hosts int, w *work) []byte {
+	seconds := 2*w.bytes*8/float64(s.Rate) + w.calc + 8*w.steps*s.Delay.Seconds() + 0.001
+	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
+	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1\nduration: %s\n", oneLine(from), name, longest)
+	return s.append(b, hosts)
+}
+
+// withoutSteps returns an error if the scenario of a rack has programs or collectives already.
+func (f *File) withoutSteps(s *topology.Scenario) error {
+	switch {
+	case len(s.Programs) > 0:
+		return fmt.Errorf("%s: has programs already", f.Name)
+	case len(s.Collectives) > 0:
+		return fmt.Errorf("%s: has collectives already", f.Name)
+	}
+	return nil
 }
 
 // withHosts parses the scenario of a rack, which must have a NIC h<i> for each of a number of hosts. does says what

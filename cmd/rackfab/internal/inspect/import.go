@@ -20,7 +20,7 @@ func importCommand() *cobra.Command {
 			"The command does not overwrite files.",
 		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt -o imported.yaml",
 	}
-	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importPCAP())
+	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importChakra(), importPCAP())
 	return c
 }
 

@@ -1,0 +1,144 @@
+package imports
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	chakrav1 "github.com/rackfab/rackfab/proto/rackfab/chakra/v1"
+)
+
+// Limits of traces.
+const (
+	chakraNodes   = 1 << 21 // of all ranks
+	chakraMessage = 1 << 26 // bytes of a message
+)
+
+// read reads the trace of a rank: messages with their lengths before them. The first one is the metadata,
+// the others are nodes.
+func (c *chakra) read(r *chakraRank, f File) {
+	data, err := unpacked(f.Data)
+	if err != nil {
+		c.add(fmt.Sprintf("%s: %v", f.Name, err))
+		return
+	}
+	for n := 0; len(data) > 0 || n == 0; n++ {
+		message, rest, ok := framed(data)
+		if !ok {
+			c.add(fmt.Sprintf("%s: message %d: the file ends within it, or it has more than %d bytes", f.Name, n, chakraMessage))
+			return
+		}
+		if data = rest; n == 0 {
+			err = c.metadata(message)
+		} else {
+			err = c.node(r, message)
+		}
+		if err != nil {
+			c.add(fmt.Sprintf("%s: message %d: %v", f.Name, n, err))
+			return
+		}
+	}
+	c.sort(r)
+}
+
+// unpacked returns the content of a file, which may be compressed with gzip.
+func unpacked(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	all, err := io.ReadAll(io.LimitReader(bufio.NewReader(z), MaxFile+1))
+	if err == nil && len(all) > MaxFile {
+		err = fmt.Errorf("larger than %d bytes without compression, the most that can be imported", MaxFile)
+	}
+	return all, err
+}
+
+// framed returns the first message and what comes after it.
+func framed(data []byte) (message, rest []byte, ok bool) {
+	size, n := binary.Uvarint(data)
+	if n <= 0 || size > chakraMessage || size > uint64(len(data)-n) {
+		return nil, nil, false
+	}
+	return data[n : n+int(size)], data[n+int(size):], true
+}
+
+// metadata checks the first message.
+func (c *chakra) metadata(message []byte) error {
+	var m chakrav1.GlobalMetadata
+	if err := unmarshal(message, &m); err != nil {
+		return err
+	}
+	if m.GetVersion() == "" {
+		return fmt.Errorf("no version, want a trace of Chakra, which begins with one")
+	}
+	return nil
+}
+
+// node adds the node of a message.
+func (c *chakra) node(r *chakraRank, message []byte) error {
+	if c.nodes++; c.nodes > chakraNodes {
+		return fmt.Errorf("the traces have more than %d nodes, the most that can be imported", chakraNodes)
+	}
+	var m chakrav1.Node
+	if err := unmarshal(message, &m); err != nil {
+		return err
+	}
+	n := chakraNode{id: m.GetId(), deps: slices.Concat(m.GetCtrlDeps(), m.GetDataDeps())}
+	c.action(r, &m, &n)
+	r.nodes = append(r.nodes, n)
+	return nil
+}
+
+// unmarshal decodes a message. The text of the errors of package proto differs from build to build.
+func unmarshal(message []byte, into proto.Message) error {
+	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(message, into) != nil {
+		return fmt.Errorf("malformed, want a %s in protobuf", into.ProtoReflect().Descriptor().Name())
+	}
+	return nil
+}
+
+// sort orders the nodes of a rank by their numbers.
+func (c *chakra) sort(r *chakraRank) {
+	slices.SortStableFunc(r.nodes, func(a, b chakraNode) int { return cmp.Compare(a.id, b.id) })
+	for i := 1; i < len(r.nodes); i++ {
+		if id := r.nodes[i].id; id == r.nodes[i-1].id {
+			c.at(r, id, "its number is that of another node")
+		}
+	}
+	for i := range r.nodes {
+		for _, id := range r.nodes[i].deps {
+			if r.index(id) < 0 {
+				c.at(r, r.nodes[i].id, "waits for node %d, which the file does not have", id)
+			}
+		}
+	}
+}
+
+// index returns the index of a node, -1 if there is none.
+func (r *chakraRank) index(id uint64) int {
+	i, found := slices.BinarySearchFunc(r.nodes, id, func(n chakraNode, id uint64) int { return cmp.Compare(n.id, id) })
+	if !found {
+		return -1
+	}
+	return i
+}
+
+// typeName returns a type of nodes as the format names it: "MEM_LOAD".
+func typeName(t chakrav1.NodeType) string {
+	if t == chakrav1.NodeType_NODE_TYPE_UNSPECIFIED {
+		return "INVALID"
+	}
+	return strings.TrimPrefix(t.String(), "NODE_TYPE_")
+}
