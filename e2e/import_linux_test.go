@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/measure"
 )
 
 const importGuide = "../docs/guide/import.md"
@@ -26,6 +30,13 @@ func importFiles(t *testing.T, guide string) {
 	rack, _, _ := strings.Cut(strings.Join(block(t, filepath.Join(filepath.Dir(guide), "programs.md"), "name: ring", 1), "\n"), "\nprograms:")
 	writeLines(t, "star.yaml", []string{rack})
 	writeLines(t, "requests.yaml", block(t, guide, "name: requests", 1))
+	stages := strings.Join(block(t, guide, "name: stages", 1), "\n")
+	writeLines(t, "by-hand.yaml", []string{stages})
+	rack, _, _ = strings.Cut(stages, "\nprograms:")
+	writeLines(t, "stages.yaml", []string{rack})
+	if err := os.CopyFS(".", os.DirFS(filepath.Join(filepath.Dir(guide), "../../imports/testdata"))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func writeLines(t *testing.T, name string, lines []string) {
@@ -80,6 +91,8 @@ func TestImportGuideCommands(t *testing.T) {
 	}
 	shows(t, guide, block(t, guide, "Flow Uec", 1), strings.Split(string(log), "\n"))
 	shows(t, guide, block(t, filepath.Join(filepath.Dir(guide), "export.md"), "Flow Uec", 1), strings.Split(string(log), "\n")[1:])
+	shows(t, guide, block(t, guide, "left out, ", 1), messages["chakra"])
+	shows(t, guide, block(t, guide, "stages, seed 1", 1), tables["training.yaml"])
 	programs := filepath.Join(filepath.Dir(guide), "programs.md")
 	shows(t, programs, block(t, programs, "ring, seed 1", 1), tables["ring.yaml"])
 }
@@ -126,5 +139,36 @@ func TestImportHPCCLinesUp(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("%d lines, want %d; the first are\n%s\nwant\n%s", len(got), len(want), strings.Join(got[:min(3, len(got))], "\n"), strings.Join(want[:3], "\n"))
+	}
+}
+
+// IMP-3: An imported set of traces runs with the digests of the scenario that says the same.
+func TestImportChakraByHand(t *testing.T) {
+	guide, err := filepath.Abs(importGuide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	importFiles(t, guide)
+	printed(t, "import", "chakra", "--traces", "training.*.et", "--topology", "stages.yaml", "-o", "training.yaml")
+	run := func(file string) *measure.Results {
+		return start(t, file, "--bus", "memory", "--scheme", "pcn,nscc").results(t)
+	}
+	imported := run("training.yaml")
+	for _, r := range imported.Runs {
+		if !r.Programs.Finished() || len(r.Collectives) != 2 {
+			t.Errorf("%s: %+v, %d collectives", r.Scheme, r.Programs, len(r.Collectives))
+		}
+	}
+	if diff := cmp.Diff(digests(run("by-hand.yaml")), digests(imported)); diff != "" {
+		t.Errorf("digests differ (-by hand +imported):\n%s", diff)
+	}
+	text, err := os.ReadFile("by-hand.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeLines(t, "other.yaml", []string{strings.Replace(string(text), "200us", "201us", 1)})
+	if diff := cmp.Diff(digests(run("other.yaml")), digests(imported)); diff == "" {
+		t.Error("another duration has the same digests")
 	}
 }

@@ -23,7 +23,7 @@ type chakra struct {
 
 	left                        map[string]int // nodes left out, by what they are
 	empty, small, priority, dim int            // messages of 0 bytes, sizes made larger, attributes without effect
-	broadcasts                  int
+	broadcasts, joined          int            // nodes that broadcast; collectives
 }
 
 // chakraRank is the trace of a rank: its nodes in the order of their numbers.
@@ -136,6 +136,9 @@ func (c *chakra) notes() (notes []string) {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%d nodes have %s", n.count, n.what))
 		}
+	}
+	if c.joined > 0 {
+		notes = append(notes, fmt.Sprintf("%d collectives have the default algorithm of their kind: traces name none", c.joined))
 	}
 	return notes
 }

@@ -74,6 +74,7 @@ func (c *chakra) collectives() (list []*collective) {
 	for i, one := range list {
 		one.name = fmt.Sprintf("coll%d", i)
 	}
+	c.joined = len(list)
 	return list
 }
 

@@ -138,7 +138,7 @@ func (a *attributes) integer(name string, lo, hi int64, required bool) (n int64,
 	case attr == nil:
 		a.at(a.rank, a.node.GetId(), "no attribute %s, want an integer from %d to %d", name, lo, hi)
 	case !ok:
-		a.at(a.rank, a.node.GetId(), "%s is no integer below 2^63, want one from %d to %d", name, lo, hi)
+		a.at(a.rank, a.node.GetId(), "%s has another type, or is 2^63 or more: want an integer from %d to %d", name, lo, hi)
 	case n < lo || n > hi:
 		a.at(a.rank, a.node.GetId(), "%s %d, want an integer from %d to %d", name, n, lo, hi)
 	default:

@@ -65,7 +65,7 @@ func unpacked(data []byte) ([]byte, error) {
 	return all, err
 }
 
-// framed returns the first message and what comes after it.
+// framed returns the first message and the rest.
 func framed(data []byte) (message, rest []byte, ok bool) {
 	size, n := binary.Uvarint(data)
 	if n <= 0 || size > chakraMessage || size > uint64(len(data)-n) {

@@ -24,6 +24,8 @@ func TestRecognise(t *testing.T) {
 		{"flow.txt", smallFlows, "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
 		{"topology.txt", smallTopology, "a topology of the HPCC simulator", "rackfab import hpcc --topology topology.txt --flows FILE -o scenario.yaml"},
 		{"config.txt", smallConfig, "a configuration of the HPCC simulator", "rackfab import hpcc --topology FILE --flows FILE --config config.txt -o scenario.yaml"},
+		{"t.0.et", "", "a Chakra execution trace of one rank", "rackfab import chakra --traces 'NAME.*.et' -o scenario.yaml"},
+		{"trace", string(etFile("").Data), "a Chakra execution trace of one rank", "trace is a Chakra execution trace of one rank, which needs others"},
 		{"empty", "", "", ""},
 		{"x.yaml", "name: x\nnum_ranks: 3\n", "", ""},
 		{"x.yaml", "# Nodes 4\nname: x\n", "", ""},
