@@ -17,9 +17,16 @@ type chakraCall struct {
 
 // chakraKinds are the kinds of collectives by their numbers in comm_type. Those without a kind are left out.
 var chakraKinds = []struct{ name, kind string }{
-	{"ALL_REDUCE", "all-reduce"}, {"REDUCE", ""}, {"ALL_GATHER", "all-gather"}, {"GATHER", ""}, {"SCATTER", ""},
-	{"BROADCAST", "broadcast"}, {"ALL_TO_ALL", "all-to-all"}, {"REDUCE_SCATTER", "reduce-scatter"},
-	{"REDUCE_SCATTER_BLOCK", "reduce-scatter"}, {"BARRIER", "barrier"},
+	{"ALL_REDUCE", "all-reduce"},
+	{"REDUCE", ""},
+	{"ALL_GATHER", "all-gather"},
+	{"GATHER", ""},
+	{"SCATTER", ""},
+	{"BROADCAST", "broadcast"},
+	{"ALL_TO_ALL", "all-to-all"},
+	{"REDUCE_SCATTER", "reduce-scatter"},
+	{"REDUCE_SCATTER_BLOCK", "reduce-scatter"},
+	{"BARRIER", "barrier"},
 }
 
 // collective returns the part of a rank in a collective, nil if that is of a kind without an equivalent.

@@ -69,9 +69,9 @@ func sendNode(id uint64, to, size, tag int64, deps ...uint64) *chakrav1.Node {
 	}
 }
 
-func recvNode(id uint64, from, tag int64, deps ...uint64) *chakrav1.Node {
+func recvNode(id uint64, from, tag int64) *chakrav1.Node {
 	return &chakrav1.Node{
-		Id: id, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV, DataDeps: deps,
+		Id: id, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV,
 		Attr: []*chakrav1.Attribute{number("comm_src", from), number("comm_tag", tag)},
 	}
 }
@@ -119,8 +119,13 @@ func TestChakraNodes(t *testing.T) {
 		"both kinds of waits": {nodes{compNode(1, 1), compNode(2, 2), {Id: 3, Type: chakrav1.NodeType_NODE_TYPE_COMP, CtrlDeps: []uint64{2}, DataDeps: []uint64{1, 2}}}, nil, "n3: calc 1ns after n2, n1\n", nil},
 		"order of numbers":    {nodes{compNode(9, 1, 4), compNode(4, 2)}, nil, "    n4: calc 2us\n    n9: calc 1us after n4\n", nil},
 		"left out": {nodes{
-			compNode(1, 1), metaNode(2, 1), {Id: 3, Type: chakrav1.NodeType_NODE_TYPE_MEM_LOAD, DataDeps: []uint64{2}}, {Id: 4, Type: chakrav1.NodeType_NODE_TYPE_MEM_STORE},
-			{Id: 5}, {Id: 6, Type: 8}, {Id: 7, Type: 77}, compNode(8, 5, 3, 4, 1),
+			compNode(1, 1), metaNode(2, 1),
+			{Id: 3, Type: chakrav1.NodeType_NODE_TYPE_MEM_LOAD, DataDeps: []uint64{2}},
+			{Id: 4, Type: chakrav1.NodeType_NODE_TYPE_MEM_STORE},
+			{Id: 5},
+			{Id: 6, Type: 8},
+			{Id: 7, Type: 77},
+			compNode(8, 5, 3, 4, 1),
 		}, nil, "    n1: calc 1us\n    n8: calc 5us after n1\n", []string{"left out, with their waits passed on: nodes 1 77, 1 INVALID, 1 MEM_LOAD, 1 MEM_STORE, 1 METADATA, 1 STORAGE"}},
 	} {
 		out, err := chakraOf(c.rank0, c.rank1)
@@ -135,11 +140,16 @@ func TestChakraNodes(t *testing.T) {
 // Integers may have any type.
 func TestChakraIntegers(t *testing.T) {
 	for _, v := range []*chakrav1.Attribute{
-		{Value: &chakrav1.Attribute_Int32Val{Int32Val: 5}}, {Value: &chakrav1.Attribute_Int64Val{Int64Val: 5}},
-		{Value: &chakrav1.Attribute_Uint32Val{Uint32Val: 5}}, {Value: &chakrav1.Attribute_Uint64Val{Uint64Val: 5}},
-		{Value: &chakrav1.Attribute_Sint32Val{Sint32Val: 5}}, {Value: &chakrav1.Attribute_Sint64Val{Sint64Val: 5}},
-		{Value: &chakrav1.Attribute_Fixed32Val{Fixed32Val: 5}}, {Value: &chakrav1.Attribute_Fixed64Val{Fixed64Val: 5}},
-		{Value: &chakrav1.Attribute_Sfixed32Val{Sfixed32Val: 5}}, {Value: &chakrav1.Attribute_Sfixed64Val{Sfixed64Val: 5}},
+		{Value: &chakrav1.Attribute_Int32Val{Int32Val: 5}},
+		{Value: &chakrav1.Attribute_Int64Val{Int64Val: 5}},
+		{Value: &chakrav1.Attribute_Uint32Val{Uint32Val: 5}},
+		{Value: &chakrav1.Attribute_Uint64Val{Uint64Val: 5}},
+		{Value: &chakrav1.Attribute_Sint32Val{Sint32Val: 5}},
+		{Value: &chakrav1.Attribute_Sint64Val{Sint64Val: 5}},
+		{Value: &chakrav1.Attribute_Fixed32Val{Fixed32Val: 5}},
+		{Value: &chakrav1.Attribute_Fixed64Val{Fixed64Val: 5}},
+		{Value: &chakrav1.Attribute_Sfixed32Val{Sfixed32Val: 5}},
+		{Value: &chakrav1.Attribute_Sfixed64Val{Sfixed64Val: 5}},
 	} {
 		v.Name = "comm_size"
 		n := with(&chakrav1.Node{Id: 1, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND}, v, number("comm_dst", 1))
@@ -174,7 +184,8 @@ func TestChakraCollectives(t *testing.T) {
 		"other attributes": {
 			nodes{with(collNode(1, 0, 80, ""), number("comm_priority", 1), &chakrav1.Attribute{Name: "involved_dim", Value: &chakrav1.Attribute_BoolList{BoolList: &chakrav1.Bools{Values: []bool{true, false}}}})},
 			nodes{with(collNode(1, 0, 80, ""), number("comm_priority", 0), &chakrav1.Attribute{Name: "involved_dim", Value: &chakrav1.Attribute_BoolList{BoolList: &chakrav1.Bools{Values: []bool{true}}}})},
-			"size: 80B}", []string{"1 nodes have comm_priority: ignored", "1 nodes have involved_dim: ignored, all ranks of the group take part"},
+			"size: 80B}",
+			[]string{"1 nodes have comm_priority: ignored", "1 nodes have involved_dim: ignored, all ranks of the group take part"},
 		},
 	} {
 		out, err := chakraOf(c.rank0, c.rank1)
@@ -199,7 +210,8 @@ func TestChakraFaults(t *testing.T) {
 		want         string
 	}{
 		"attributes": {nodes{
-			with(sendNode(1, 9, -1, 1<<31), number("comm_src", 1)), {Id: 2, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND},
+			with(sendNode(1, 9, -1, 1<<31), number("comm_src", 1)),
+			{Id: 2, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND},
 			recvNode(3, 0, 0), compNode(4, 1e9+1), collNode(5, 10, 5, ""), collNode(6, 0, 0, ""),
 			with(recvNode(7, 1, 0), number("comm_dst", 1)),
 			with(&chakrav1.Node{Id: 8, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV}, named("comm_src", "1")),
@@ -220,13 +232,19 @@ t.0.et: node 9: comm_src has another type, or is 2^63 or more: want an integer f
 		"numbers": {nodes{compNode(1, 1), compNode(1, 1)}, nodes{compNode(2, 1, 7)}, `t.0.et: node 1: its number is that of another node
 t.1.et: node 2: waits for node 7, which the file does not have`},
 		"cycle": {nodes{compNode(1, 1, 4), compNode(2, 1, 3), metaNode(3, 4), compNode(4, 1, 2)}, nil, "t.0.et: node 4: 3 nodes wait for each other: 4, 2, 3"},
-		"kinds": {nodes{collNode(1, 0, 5, ""), collNode(2, 9, 0, "")}, nodes{collNode(4, 0, 5, ""), collNode(5, 0, 5, ""), collNode(6, 0, 5, "")},
+		"kinds": {
+			nodes{collNode(1, 0, 5, ""), collNode(2, 9, 0, "")},
+			nodes{collNode(4, 0, 5, ""), collNode(5, 0, 5, ""), collNode(6, 0, 5, "")},
 			`t.1.et: node 5: collective 1 of group "" is all-reduce of 5 bytes, but barrier of 0 bytes at node 2 of t.0.et
-t.1.et: 3 collectives of group "", but 2 in t.0.et`},
+t.1.et: 3 collectives of group "", but 2 in t.0.et`,
+		},
 		"sizes": {nodes{collNode(1, 0, 5, "")}, nodes{collNode(4, 0, 6, "")}, `t.1.et: node 4: collective 0 of group "" is all-reduce of 6 bytes, but all-reduce of 5 bytes at node 1 of t.0.et`},
-		"group": {nodes{groupsNode(1, `[{"pg_name": "1", "ranks": [1]}]`), collNode(2, 0, 5, "1"), collNode(3, 0, 5, "2")}, nil,
+		"group": {
+			nodes{groupsNode(1, `[{"pg_name": "1", "ranks": [1]}]`), collNode(2, 0, 5, "1"), collNode(3, 0, 5, "2")},
+			nil,
 			`t.0.et: node 2: rank 0 is not in group "1", which has [1]
-t.0.et: node 3: no METADATA node and no file of groups describes group "2"`},
+t.0.et: node 3: no METADATA node and no file of groups describes group "2"`,
+		},
 		"groups": {nodes{groupsNode(1, `[{"pg_name": "1"`), groupsNode(2, `[{"ranks": [1]}, {"pg_name": "1", "ranks": [-1]}, {"pg_name": "2", "ranks": [0]}]`)}, nodes{groupsNode(1, `[{"pg_name": "2", "ranks": [1]}]`)}, `t.0.et: node 1: process groups: unexpected end of JSON input, want [{"pg_name": "1", "ranks": [0, 1]}]
 t.0.et: node 2: a process group has no pg_name
 t.0.et: node 2: group "1": rank -1, want an integer from 0 to 1
