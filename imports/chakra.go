@@ -15,7 +15,7 @@ import (
 // chakra is what the traces of all ranks say.
 type chakra struct {
 	faults
-	work
+	load
 	ranks  []*chakraRank
 	groups map[string][]int
 	given  bool // groups are those of a file
@@ -104,7 +104,7 @@ func (c *chakra) order(traces []File) {
 // rack returns the text of the rack.
 func (c *chakra) rack(rack *File, star Star) ([]byte, error) {
 	if rack == nil {
-		return star.scenario("chakra-import", c.ranks[0].file+" and others, traces of Chakra", len(c.ranks), &c.work), nil
+		return star.scenario("chakra-import", c.ranks[0].file+" and others, traces of Chakra", len(c.ranks), &c.load), nil
 	}
 	s, err := rack.withHosts(len(c.ranks), func(i int) string { return "runs " + c.ranks[i].file })
 	if err != nil {

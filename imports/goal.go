@@ -21,7 +21,7 @@ type goal struct {
 	line  int
 
 	cpus, nics, empty int // statements whose cpu or nic has no effect; messages of 0 bytes
-	work                  // of all ranks
+	load                  // of all ranks
 }
 
 // goalRank are the steps of a rank, and the indices of those with a label.
@@ -48,7 +48,7 @@ func GOAL(trace File, rack *File, star Star) (*Imported, error) {
 	}
 	var text []byte
 	if rack == nil {
-		text = star.scenario("goal-import", g.file+", a trace in GOAL", len(g.ranks), &g.work)
+		text = star.scenario("goal-import", g.file+", a trace in GOAL", len(g.ranks), &g.load)
 	} else {
 		s, err := rack.withHosts(len(g.ranks), func(i int) string { return fmt.Sprintf("runs rank %d of %s", i, g.file) })
 		if err != nil {

@@ -25,14 +25,14 @@ func (s Star) append(b []byte, hosts int) []byte {
 		names, bufferOf(hosts, s.Rate, s.Delay), s.Rate, s.Delay)
 }
 
-// work is what the steps of all ranks do.
-type work struct {
+// load is what the steps of all ranks do.
+type load struct {
 	bytes, calc, steps float64 // bytes sent, seconds of calc, number of steps
 }
 
 // scenario writes the rack of one switch. from names the files. The run is as long as all steps one after the
 // other, at most 1000 s.
-func (s Star) scenario(name, from string, hosts int, w *work) []byte {
+func (s Star) scenario(name, from string, hosts int, w *load) []byte {
 	seconds := 2*w.bytes*8/float64(s.Rate) + w.calc + 8*w.steps*s.Delay.Seconds() + 0.001
 	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
 	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1\nduration: %s\n", oneLine(from), name, longest)
