@@ -55,10 +55,7 @@ func following(lines []string, first string) []string {
 func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "one-get.yaml")
-	text := strings.Join(block(t, "../docs/guide/traces.md", "name: one-get", 1), "\n")
-	if err := os.WriteFile(scenario, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeLines(t, scenario, block(t, "../docs/guide/traces.md", "name: one-get", 1))
 	get := filepath.Join(dir, "get")
 	printed(t, "run", scenario, "--bus", "memory", "--telemetry", "--sample-flows", "fetch", "--sample-ratio", "0", "--out", get)
 	trace := printed(t, "traces", "--data", filepath.Join(get, "telemetry"))[1:]
@@ -66,17 +63,14 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		t.Errorf("the last line is %q", last)
 	}
 	ring := filepath.Join(dir, "ring.yaml")
-	text = strings.Join(block(t, "../docs/guide/programs.md", "name: ring", 1), "\n")
-	if err := os.WriteFile(ring, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeLines(t, ring, block(t, "../docs/guide/programs.md", "name: ring", 1))
 	programs := printed(t, "run", ring, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "ring"))
 	training := filepath.Join(dir, "training.yaml")
-	text = strings.Join(block(t, "../docs/guide/collectives.md", "name: training", 1), "\n")
-	if err := os.WriteFile(training, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeLines(t, training, block(t, "../docs/guide/collectives.md", "name: training", 1))
 	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "training"))
+	slowed := filepath.Join(dir, "slow.yaml")
+	writeLines(t, slowed, block(t, "../docs/guide/explain.md", "name: slow", 1))
+	slowest := printed(t, "explain", "collective", "sum", slowed)
 	explained := []string{"explain", "pause", "pcn-16to2", "--scheme", "pfc", "--from", "300us", "--to", "900us", "--link"}
 	why, upstream := printed(t, append(explained, "s1->s0")...), printed(t, append(explained, "s0->h0")...)
 	for _, tt := range []struct {
@@ -95,6 +89,7 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		{"../docs/guide/explain.md", "4. Victim flows", 1, following(why, "4. Victim")},
 		{"../docs/guide/explain.md", "each PAUSE", 1, following(why, "each PAUSE")},
 		{"../docs/guide/explain.md", "3. Why h0", 1, following(upstream, "3. Why")},
+		{"../docs/guide/explain.md", "sum, all-reduce", 1, slowest},
 	} {
 		shows(t, tt.path, block(t, tt.path, tt.first, tt.n), tt.lines)
 	}

@@ -145,11 +145,13 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	training := block(t, "../docs/guide/collectives.md", "name: training", 1)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("rack.yaml", []byte(scenario), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	importFiles(t, guide)
+	writeLines(t, "training.yaml", training)
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	r.do(t, "step", "50us")
 	r.do(t, "journal", "save", "journal.yaml")

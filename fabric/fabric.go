@@ -40,7 +40,7 @@
 //	measure    definitions of the reported figures
 //	lab        runs all machines in one process
 //	lab/steering   random changes to a rack, for tests
-//	explain    causes of pauses
+//	explain    causes of pauses, of losses, and of the time of collectives
 //
 // No package below fabric uses a clock, goroutine, lock, logger, network, map
 // order or global randomness.

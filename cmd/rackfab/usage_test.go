@@ -59,6 +59,7 @@ func TestUsageErrorsPrintTheUsage(t *testing.T) {
 		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
 		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
 		"explain loss":         "usage: rackfab explain loss --flow FLOW",
+		"explain collective":   "usage: rackfab explain collective NAME [SCENARIO|JOURNAL]",
 		"link sideways":        `rackfab link: unknown command "sideways": must be one of down, up`,
 		"status --address foo": `invalid controller address "foo": must be HOST:PORT`,
 		"runs --collector foo": `invalid collector address "foo": must be HOST:PORT`,

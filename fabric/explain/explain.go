@@ -1,6 +1,7 @@
-// Package explain explains why a link was or was not paused. It runs a scenario in the
-// lab and observes buffers, thresholds and pauses. It does not affect the run, and it
-// does not know how its report is shown other than as plain text.
+// Package explain explains why a link was or was not paused, where frames were lost, and what
+// a collective waited for. It runs a scenario in the lab and observes buffers, thresholds,
+// pauses, losses and links. It does not affect the run, and it does not know how its report
+// is shown other than as plain text.
 package explain
 
 import (
@@ -316,9 +317,15 @@ func begin(s *topology.Scenario, from, to unit.Time) (*lab.Lab, unit.Time, error
 	return l, min(to, s.Duration), err
 }
 
-// run runs the lab until the given instant. It returns false if keep stopped it.
+// run runs the lab until the given instant, with the notes of every frame. It returns false if
+// keep stopped it.
 func run(l *lab.Lab, to unit.Time, keep func() bool) bool {
 	l.PerFrame = true
+	return advance(l, to, keep)
+}
+
+// advance runs the lab until the given instant. It returns false if keep stopped it.
+func advance(l *lab.Lab, to unit.Time, keep func() bool) bool {
 	const steps = 100
 	for at := range steps {
 		if keep != nil && !keep() {

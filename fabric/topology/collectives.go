@@ -25,11 +25,20 @@ func (s *Scenario) taggedWith(tag uint32) *Collective {
 	return &s.Collectives[i]
 }
 
+// ShareOf returns the part in a collective that a step belongs to. It returns false if the step belongs to
+// none.
+func (h *HostSteps) ShareOf(step int) (Share, bool) {
+	i, _ := slices.BinarySearchFunc(h.Shares, step+1, func(share Share, end int) int { return cmp.Compare(share.End, end) })
+	if i < len(h.Shares) && step >= h.Shares[i].First {
+		return h.Shares[i], true
+	}
+	return Share{}, false
+}
+
 // ClassOf returns the traffic class of a step's message.
 func (s *Scenario) ClassOf(h *HostSteps, step int) fabric.Priority {
-	i, _ := slices.BinarySearchFunc(h.Shares, step, func(share Share, step int) int { return cmp.Compare(share.End, step) })
-	if i < len(h.Shares) && step >= h.Shares[i].First {
-		return s.Collectives[h.Shares[i].Collective].Class
+	if share, ok := h.ShareOf(step); ok {
+		return s.Collectives[share.Collective].Class
 	}
 	return DataClass
 }

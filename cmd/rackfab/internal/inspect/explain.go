@@ -35,7 +35,7 @@ type explainFlags struct {
 
 func explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain", Short: "Explain an event of a run", Example: "rackfab explain pause --link 's1->s0' pcn-16to2"}
-	c.AddCommand(explainPauseCommand(), explainLossCommand())
+	c.AddCommand(explainPauseCommand(), explainLossCommand(), explainCollectiveCommand())
 	return c
 }
 
@@ -60,7 +60,7 @@ func explainPauseCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.link, "link", "", "the link, X->Y: X sends PAUSE, Y is paused")
-	f.add(c)
+	f.addRange(c)
 	cli.Var(c, "class", "int", strconv.Itoa(int(topology.DataClass)), "traffic class, 0 to 7", func(text string) (err error) {
 		if f.class, err = strconv.Atoi(text); err != nil || f.class < 0 || f.class >= fabric.Priorities {
 			return fmt.Errorf("invalid class %q: must be 0 to %d", text, fabric.Priorities-1)
@@ -71,10 +71,15 @@ func explainPauseCommand() *cobra.Command {
 	return c
 }
 
-// add adds the flags of both commands.
-func (f *explainFlags) add(c *cobra.Command) {
+// addRange adds the flags of the commands that explain a range of the run.
+func (f *explainFlags) addRange(c *cobra.Command) {
 	cli.TimeFlag(c, &f.from, "from", "0s", "start of the range, in fabric time")
 	cli.TimeFlag(c, &f.to, "to", "", "end of the range (default: the end of the run)")
+	f.add(c)
+}
+
+// add adds the flags of all commands.
+func (f *explainFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON; the suffix of a key is its unit")
 	f.overrides.AddFlags(c, "")
 	f.rack.AddFlags(c)

@@ -25,7 +25,7 @@ func explainLossCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.flow, "flow", "", "a flow, burst or workload")
-	f.add(c)
+	f.addRange(c)
 	_ = c.MarkFlagRequired("flow") // it exists
 	return c
 }

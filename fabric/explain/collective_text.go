@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// verdict summarizes the report in one sentence.
+func (r *CollectiveReport) verdict() string {
+	text := fmt.Sprintf("%s took %s", r.Name, brief(r.Time))
+	if !r.Finished() {
+		text = fmt.Sprintf("%s is not done: %d of %d steps", r.Name, r.Done, r.Steps)
+	}
+	switch {
+	case len(r.Path) == 0:
+		return text
+	case len(r.Links) == 0 || r.Delays > r.Links[0].Total():
+		return fmt.Sprintf("%s: delays took the most, %s", text, brief(r.Delays))
+	}
+	l := &r.Links[0]
+	return fmt.Sprintf("%s: link %s took the most, %s%s: %s", text, l.Link, brief(l.Total()), r.slow(l), l.parts(r.Name))
+}
+
+// slow says that a link is slower than others of the critical path.
+func (r *CollectiveReport) slow(l *LinkCost) string {
+	fastest := l.Rate
+	for i := range r.Links {
+		fastest = max(fastest, r.Links[i].Rate)
+	}
+	if l.Rate == fastest {
+		return ""
+	}
+	return fmt.Sprintf(", at %s of %s", gigabits(l.Rate), gigabits(fastest))
+}
+
+// parts says what a link spent its time on, without parts below a hundredth.
+func (c *LinkCost) parts(collective string) string {
+	var list []string
+	add := func(t unit.Time, format string, args ...any) {
+		if t > 0 && t >= c.Total()/100 {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	add(c.Data, "%s for data of %s", brief(c.Data), collective)
+	add(c.Shared, "%s for %s", brief(c.Shared), times(c.Others))
+	add(c.Paused, "%s paused because of %s", brief(c.Paused), times(c.Pausers))
+	add(c.Recovery, "%s to recover %d lost frames", brief(c.Recovery), c.Lost)
+	return strings.Join(list, ", ")
+}
+
+// times names causes, each with its time if there are several.
+func times(of []TimeOf) string {
+	if len(of) == 1 {
+		return of[0].Name
+	}
+	var names []string
+	for i, t := range of {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("%d more", len(of)-maxNamed))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", t.Name, brief(t.Time)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Text writes the report as plain text.
+func (r *CollectiveReport) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s by %s of %d ranks, of %s under %s\n\n%s\n", r.Name, r.Kind, r.Manner, r.Ranks, r.Scenario, r.Scheme, r.Verdict)
+	fmt.Fprintf(&b, "\ntime       %s from %s on; rank %d (%s) ended last\n", brief(r.Time), brief(r.Begin), r.Slowest, r.SlowestHost)
+	if r.BusBW > 0 {
+		fmt.Fprintf(&b, "bandwidth  algorithm %s, bus %s\n", gigabits(r.AlgBW), gigabits(r.BusBW))
+	}
+	for _, v := range r.Waiting {
+		fmt.Fprintf(&b, "waiting    %s: %s, for %s\n", v.Host, v.Step, v.For)
+	}
+	if len(r.Path) > 0 {
+		r.links(&b)
+		r.messages(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// links lists the busiest links of the critical path.
+func (r *CollectiveReport) links(b *strings.Builder) {
+	b.WriteString("\n1. Links of the critical path that were busy or paused for the longest time\n")
+	list(b, r.Links, func(c *LinkCost) {
+		fmt.Fprintf(b, "  %10s  %s, %s, %s: %s\n", brief(c.Total()), c.Link, gigabits(c.Rate), counted(c.Messages, "message"), c.parts(r.Name))
+	})
+	fmt.Fprintf(b, "  %10s  delays\n", brief(r.Delays))
+}
+
+// counted formats a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// messages lists the critical path.
+func (r *CollectiveReport) messages(b *strings.Builder) {
+	fmt.Fprintf(b, "\n2. The critical path: %s, each sent when the one before it had arrived\n", counted(len(r.Path), "message"))
+	if r.Late > 0 {
+		fmt.Fprintf(b, "  rank %d (%s) began %s after the first rank\n", r.Path[0].From, r.Path[0].FromHost, brief(r.Late))
+	}
+	fmt.Fprintf(b, "%10s %10s  %-14s %10s  %-14s %10s %10s %10s %10s %10s\n",
+		"begin", "time", "ranks", "size", "busiest link", "data", "shared", "paused", "recovery", "delays")
+	shown := longest(r.Path)
+	for i := range shown {
+		m := &shown[i]
+		l := &m.Busiest
+		fmt.Fprintf(b, "%10s %10s  %-14s %10s  %-14s %10s %10s %10s %10s %10s\n",
+			brief(m.Begin), brief(m.End-m.Begin), fmt.Sprintf("%d -> %d", m.From, m.To), size(m.Size), l.Link,
+			brief(l.Data), brief(l.Shared), brief(l.Paused), brief(l.Recovery), brief(m.End-m.Begin-l.Total()))
+	}
+	if more := len(r.Path) - len(shown); more > 0 {
+		fmt.Fprintf(b, "  and %d that took less time\n", more)
+	}
+}
+
+// maxMessages is the largest number of messages that the text has.
+const maxMessages = 16
+
+// longest returns the messages that took the most time, in the order of the path.
+func longest(path []PathMessage) []PathMessage {
+	shown := slices.Clone(path)
+	slices.SortStableFunc(shown, func(a, b PathMessage) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
+	shown = shown[:min(len(shown), maxMessages)]
+	slices.SortFunc(shown, func(a, b PathMessage) int { return cmp.Compare(a.Begin, b.Begin) })
+	return shown
+}
