@@ -39,13 +39,6 @@ func importFiles(t *testing.T, guide string) {
 	}
 }
 
-func writeLines(t *testing.T, name string, lines []string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The commands of the guide work on its files, and print what it shows. The trace in GOAL has the
 // digests of the same program in programs.md.
 func TestImportGuideCommands(t *testing.T) {

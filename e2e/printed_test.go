@@ -35,6 +35,14 @@ func block(t *testing.T, path, first string, n int) (lines []string) {
 	return lines
 }
 
+// writeLines writes a file of lines.
+func writeLines(t *testing.T, name string, lines []string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // printed runs the program and returns the lines of its output.
 func printed(t *testing.T, args ...string) []string {
 	t.Helper()
