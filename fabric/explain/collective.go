@@ -115,7 +115,7 @@ func AskCollective(s *topology.Scenario, name string, keep func() bool) (*Collec
 		r.Waiting = result.Programs.Waiting
 	}
 	path := newCriticalPath(s, index, nodes).walk()
-	r.Path = path.messages(c)
+	r.Path = path.messages()
 	if len(path) > 0 {
 		r.Late = path[0].begin - r.Begin
 		// The messages of interest are known only after the first run.

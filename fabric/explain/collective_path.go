@@ -165,7 +165,7 @@ func (r *rankSteps) begun(step int) (at unit.Time) {
 }
 
 // messages returns the messages as the report has them.
-func (p messagePath) messages(c *topology.Collective) []PathMessage {
+func (p messagePath) messages() []PathMessage {
 	list := make([]PathMessage, len(p))
 	for i, m := range p {
 		list[i] = PathMessage{From: int(m.rank), To: int(m.to), Size: m.size, Begin: m.begin, End: m.end}
