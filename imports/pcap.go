@@ -106,8 +106,9 @@ func (p *pcap) star(d *pcapDemand, star Star) []byte {
 	return star.append(b, len(p.hosts))
 }
 
-// mostPayload bounds the payload that the import sets, so that the frames fit the largest MTU.
-const mostPayload unit.Bytes = 65000
+// mostPayload bounds the payload that the import sets: twice the largest path MTU of InfiniBand, which the
+// NIC's default bucket lets pass.
+const mostPayload unit.Bytes = 8192
 
 // payload returns the largest payload of the capture's packets as a setting of NICs, 0 if no message
 // has more than one packet and all datagrams fit the default.

@@ -11,6 +11,7 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 const twoWrites = "5ns 1>2 write-only qp 16 psn 0 len 7\n2005ns 1>2 write-first qp 16 psn 1 len 2000\n2010ns 1>2 write-last qp 16 psn 2 len 1000"
@@ -39,17 +40,21 @@ func pcapng(t testing.TB, list []heard) []byte {
 	return b.Bytes()
 }
 
-// bigEndianMicros rewrites a capture in ns as one in us, its times kept, in the other byte order.
-func bigEndianMicros(data []byte) []byte {
+// converted returns a capture in ns of the machine's byte order with another magic number: in units of nanos, and in
+// the other byte order if swapped.
+func converted(data []byte, magic uint32, nanos uint32, swapped bool) []byte {
 	out := slices.Clone(data)
-	swap := func(at, n int) { slices.Reverse(out[at : at+n]) }
-	binary.LittleEndian.PutUint32(out, 0xa1b2c3d4)
+	swap := func(at, n int) {
+		if swapped {
+			slices.Reverse(out[at : at+n])
+		}
+	}
+	binary.LittleEndian.PutUint32(out, magic)
 	for _, f := range [][2]int{{0, 4}, {4, 2}, {6, 2}, {8, 4}, {12, 4}, {16, 4}, {20, 4}} {
 		swap(f[0], f[1])
 	}
 	for at := 24; at < len(data); {
-		nanos := binary.LittleEndian.Uint32(data[at+4:])
-		binary.LittleEndian.PutUint32(out[at+4:], nanos/1000)
+		binary.LittleEndian.PutUint32(out[at+4:], binary.LittleEndian.Uint32(data[at+4:])/nanos)
 		for i := range 4 {
 			swap(at+4*i, 4)
 		}
@@ -91,7 +96,9 @@ func TestPCAPFiles(t *testing.T) {
 	}{
 		{"ns", pcapFile(t, list, 65535), "0ps 7B, 2us 2000B", "h0 is 10.0.0.2, h1 is 10.0.0.3"},
 		{"headers alone", pcapFile(t, list, 70), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01.000000005Z"},
-		{"us", bigEndianMicros(pcapFile(t, list, 128)), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01Z"},
+		{"us", converted(pcapFile(t, list, 128), 0xa1b2c3d4, 1000, false), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01Z"},
+		{"us, other byte order", converted(pcapFile(t, list, 128), 0xa1b2c3d4, 1000, true), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01Z"},
+		{"ns, other byte order", converted(pcapFile(t, list, 128), 0xa1b23c4d, 1, true), "0ps 7B, 2us 2000B", "1970-01-01T00:00:01.000000005Z"},
 		{"pcapng", pcapng(t, list), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 of link type Linux SLL"},
 		{"tag", pcapFile(t, inserted(list, 12, tag...), 128), "0ps 7B, 2us 2000B", ""},
 		{"two tags", pcapFile(t, inserted(list, 12, append(outer, tag...)...), 128), "0ps 7B, 2us 2000B", ""},
@@ -160,17 +167,32 @@ func message(err error) string {
 	return err.Error()
 }
 
-// A capture of more messages than a scenario may have is refused.
-func TestPCAPTooManyMessages(t *testing.T) {
-	one := heardOf(t, "0ns 1>2 write-only qp 16 psn 0 len 7")[0]
-	list := make([]heard, scenariofile.MaxCommands+1)
+// counting returns copies of a packet whose field of three bytes at an offset counts.
+func counting(h heard, at, count int) []heard {
+	list := make([]heard, count)
 	for i := range list {
-		b := slices.Clone(one.bytes[:70])
-		b[51], b[52], b[53] = byte(i>>16), byte(i>>8), byte(i)
-		list[i] = heard{0, b}
+		b := slices.Clone(h.bytes[:70])
+		b[at], b[at+1], b[at+2] = byte(i>>16), byte(i>>8), byte(i)
+		list[i] = heard{h.at, b}
 	}
-	if _, err := recorded(pcapFile(t, list, 128), nil); message(err) != "t.pcap: 500001 messages, want at most 500000: import a part of the capture" {
-		t.Errorf("%.200v", err)
+	return list
+}
+
+// A capture of more messages or addresses than a scenario may have is refused.
+func TestPCAPLimits(t *testing.T) {
+	const psn, host = 51, 31 // their last three bytes
+	one := heardOf(t, "0ns 1>2 write-only qp 16 psn 0 len 7")[0]
+	for _, c := range []struct {
+		list []heard
+		want string
+	}{
+		{counting(one, psn, scenariofile.MaxCommands+1), "t.pcap: 500001 messages, want at most 500000: import a part of the capture"},
+		{counting(one, psn, scenariofile.MaxCommands), "ok"},
+		{counting(one, host, topology.MaxNodes), "t.pcap: 131072 addresses, want fewer than 131072"},
+	} {
+		if _, err := recorded(pcapFile(t, c.list, 128), nil); message(err) != c.want {
+			t.Errorf("%.200v, want %s", err, c.want)
+		}
 	}
 }
 

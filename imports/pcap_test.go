@@ -18,7 +18,7 @@ import (
 )
 
 // heard is a packet of a capture: "0ns 1>2 write-first qp 16 psn 0 len 3000". len is the DMA length of a WRITE or
-// READ, or else the payload.
+// READ, of which a packet has 1000 bytes, or else the payload.
 type heard struct {
 	at    time.Duration
 	bytes []byte
@@ -52,7 +52,10 @@ func heardOf(t testing.TB, lines string) (list []heard) {
 			RETH: frame.RETH{Length: length}, AETH: frame.AETH{Syndrome: uint8(length)}, DETH: frame.DETH{SourceQP: source},
 		}
 		if code.IsData() {
-			p.Payload = min(length, 1000)
+			p.Payload = length
+			if code.HasRETH() {
+				p.Payload = min(length, 1000)
+			}
 			p.BTH.Pad = frame.PadCount(p.Payload)
 			p.Payload += uint32(p.BTH.Pad)
 		}
@@ -130,7 +133,7 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"datagrams of two senders", "5ns 1>2 ud-send-only qp 16 psn 9 len 1000 from 33\n6ns 1>2 ud-send-only qp 16 psn 9 len 20 from 34",
-			"Q0 send ud h0>h1 0ps 1000B\nQ1 send ud h0>h1 1ns 20B", "several queue pairs between the same hosts are one in the scenario: h0 to h1",
+			"Q0 send ud h0>h1 0ps 1000B\nQ1 send ud h0>h1 1ns 20B", "several queue pairs between the same hosts are one in the scenario: h0 to h1\n",
 		},
 		{
 			"control", "1ns 3>1 cnp qp 9 psn 0 len 0\n5ns 1>2 write-only qp 16 psn 0 len 7\n6ns 2>1 acknowledge qp 9 psn 0 len 31\n7ns 2>1 acknowledge qp 9 psn 0 len 96\n8ns 2>1 acknowledge qp 9 psn 0 len 33\n9ns 1>2 ud-send-only qp 1 psn 0 len 256 from 1\n9ns 2>1 acknowledge qp 9 psn 0 len 0\n9ns 2>1 rtt-probe qp 9 psn 0 len 0",
@@ -145,8 +148,8 @@ func TestPCAPMessages(t *testing.T) {
 			"Q0 send h0>h1 0ps 2500B", "1 packets ignored",
 		},
 		{
-			"first packet again, later", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-first qp 16 psn 0 len 1000",
-			"Q0 send h0>h1 0ps 2500B", "",
+			"first packet again, later", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n6ns 1>2 send-only qp 16 psn 3 len 9\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-first qp 16 psn 0 len 1000",
+			"Q0 send h0>h1 0ps 2500B, 1ns 9B", "",
 		},
 		{
 			"read of lost responses", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n9ns 2>1 read-request qp 16 psn 11 len 500\n10ns 2>1 read-request qp 16 psn 12 len 500",
@@ -176,8 +179,40 @@ func TestPCAPMessages(t *testing.T) {
 			"too far to be one message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4000001 len 9\n7ns 1>2 send-only qp 16 psn 4000002 len 9",
 			"Q0 send h0>h1 0ps 1000B, 2ns 9B", "1 messages left out",
 		},
+		{
+			"later messages first", "5ns 1>2 write-only qp 16 psn 1 len 5\n9ns 1>2 write-only qp 16 psn 2 len 6\n7ns 1>2 write-only qp 16 psn 3 len 7",
+			"Q0 put h0>h1 0ps 5B, 2ns 7B, 4ns 6B", "",
+		},
+		{
+			"the earliest of two copies", "9ns 1>2 write-only qp 16 psn 1 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5\n7ns 1>2 write-only qp 16 psn 2 len 7",
+			"Q0 put h0>h1 0ps 5B, 2ns 7B", "1 packets ignored",
+		},
+		{
+			"two headless in a row", "5ns 1>2 send-middle qp 16 psn 1 len 9\n6ns 1>2 send-last qp 16 psn 2 len 9\n7ns 1>2 write-last-imm qp 16 psn 3 len 9\n8ns 1>2 send-only qp 16 psn 4 len 9",
+			"Q0 send h0>h1 0ps 9B", "2 messages left out",
+		},
+		{
+			"headless after one without its end", "5ns 1>2 send-middle qp 16 psn 1 len 9\n6ns 1>2 send-first qp 16 psn 2 len 1000\n7ns 1>2 write-last qp 16 psn 3 len 9",
+			"Q0 send h0>h1 0ps 1000B", "2 messages left out",
+		},
+		{
+			"a long gap in a WRITE", "5ns 1>2 write-first qp 16 psn 1 len 2147483648\n6ns 1>2 write-last-imm qp 16 psn 4000001 len 9\n7ns 1>2 write-only qp 16 psn 4000002 len 9",
+			"Q0 put h0>h1 0ps 2147483648B, 2ns 9B", "",
+		},
+		{
+			"reliable and datagrams", "5ns 1>2 ud-send-only qp 16 psn 9 len 1000 from 33\n6ns 1>2 send-only qp 17 psn 9 len 20",
+			"Q0 send ud h0>h1 0ps 1000B\nQ1 send h0>h1 1ns 20B", "",
+		},
+		{
+			"three queue pairs", "9ns 1>2 send-only qp 15 psn 9 len 20\n6ns 1>2 send-only qp 17 psn 9 len 20\n7ns 1>2 send-only qp 18 psn 9 len 20",
+			"Q0 send h0>h1 3ns 20B\nQ1 send h0>h1 0ps 20B\nQ2 send h0>h1 1ns 20B", "are one in the scenario: h0 to h1\n",
+		},
+		{
+			"many headless", "5ns 1>2 send-last qp 31 psn 1 len 9\n5ns 1>2 send-last qp 32 psn 1 len 9\n5ns 1>2 send-last qp 33 psn 1 len 9\n5ns 1>2 send-last qp 34 psn 1 len 9\n5ns 1>2 send-last qp 35 psn 1 len 9\n5ns 1>2 send-last qp 36 psn 1 len 9\n5ns 1>2 send-last qp 37 psn 1 len 9\n5ns 1>2 send-only qp 38 psn 1 len 9",
+			"Q7 send h0>h1 0ps 9B", "7 messages left out, whose first packet is missing: h0 to h1 at 0x1f, h0 to h1 at 0x20, h0 to h1 at 0x21, h0 to h1 at 0x22, h0 to h1 at 0x23 and 2 more",
+		},
 		{"empty", "5ns 1>2 write-only-imm qp 16 psn 1 len 0", "Q0 put h0>h1 0ps 1B", "1 messages of 0 bytes have 1 byte"},
-		{"to itself", "5ns 1>1 write-only qp 16 psn 1 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5", "Q1 put h0>h1 0ps 5B", "1 messages of hosts to themselves left out"},
+		{"to itself", "5ns 1>1 write-only qp 16 psn 1 len 5\n6ns 1>1 write-only qp 16 psn 2 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5", "Q1 put h0>h1 0ps 5B", "2 messages of hosts to themselves left out"},
 		{
 			"several classes", "5ns 1>2 write-only qp 16 psn 1 len 5 from 0 dscp 26\n5ns 1>2 write-only qp 16 psn 2 len 5 from 0 dscp 46\n5ns 1>2 write-only qp 16 psn 3 len 5 from 0 dscp 46",
 			"Q0 put h0>h1 0ps 5B, 0ps 5B, 0ps 5B", "requests have several DSCPs, all commands class 3: packets 2 with 46, 1 with 26",
@@ -190,7 +225,7 @@ func TestPCAPMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			notes := strings.Join(out.Notes, "\n")
+			notes := strings.Join(out.Notes, "\n") + "\n"
 			if got := commandsOf(t, out.Scenario); got != c.want || !strings.Contains(notes, c.notes) || c.notes == "" && len(out.Notes) > 2 {
 				t.Errorf("got\n%s\nnotes %s\nwant\n%s\nnotes %s", got, notes, c.want, c.notes)
 			}
@@ -209,6 +244,10 @@ func TestPCAPStar(t *testing.T) {
 		{"0ns 1>2 write-only qp 16 psn 0 len 512", topology.DefaultNIC().Payload, 1000 * unit.Microsecond},
 		{"0ns 1>2 send-first qp 16 psn 0 len 512\n0ns 1>2 send-last qp 16 psn 1 len 100", 512, 1000 * unit.Microsecond},
 		{"0ns 1>2 ud-send-only qp 16 psn 0 len 900 from 44", topology.DefaultNIC().Payload, 1000 * unit.Microsecond},
+		{"0ns 1>2 ud-send-only qp 16 psn 0 len 1500 from 44", 1500, 1000 * unit.Microsecond},
+		{"0ns 1>2 send-first qp 16 psn 0 len 1024\n0ns 2>1 send-middle qp 16 psn 1 len 512", 1024, 1000 * unit.Microsecond},
+		{"0ns 1>2 send-first qp 16 psn 0 len 65336\n0ns 2>1 send-only qp 16 psn 1 len 512", 8192, 1010 * unit.Microsecond},
+		{"900000ns 1>2 send-only qp 16 psn 0 len 5\n0ns 2>1 send-only qp 16 psn 1 len 5", topology.DefaultNIC().Payload, 1900 * unit.Microsecond},
 		// 3 MB at 100 Gbit/s take 240 us
 		{"0ns 1>3 write-only qp 16 psn 0 len 1000000\n5000ns 2>3 write-only qp 16 psn 0 len 2000000", topology.DefaultNIC().Payload, 1485 * unit.Microsecond},
 		{"0ns 3>1 read-request qp 16 psn 0 len 1000000\n5000ns 2>3 write-only qp 16 psn 0 len 2000000", topology.DefaultNIC().Payload, 1485 * unit.Microsecond},
@@ -225,6 +264,18 @@ func TestPCAPStar(t *testing.T) {
 		if got := s.Nodes[0].NIC.Payload; got != c.payload || s.Duration != c.duration || s.Links[0].Rate != testStar.Rate {
 			t.Errorf("%s: payload %s, duration %s, want %s, %s\n%s", c.lines, got, s.Duration, c.payload, c.duration, out.Scenario)
 		}
+	}
+}
+
+// Lines of the scenario have eight messages.
+func TestPCAPLines(t *testing.T) {
+	var lines strings.Builder
+	for i := range 17 {
+		fmt.Fprintf(&lines, "%dns 1>2 write-only qp 16 psn %d len 5\n", i, i)
+	}
+	out, err := recorded(pcapFile(t, heardOf(t, lines.String()), 128), nil)
+	if err != nil || strings.Count(string(out.Scenario), "B],\n      [") != 2 || strings.Count(commandsOf(t, out.Scenario), "ns 5B") != 16 {
+		t.Errorf("%v\n%s", err, out.Scenario)
 	}
 }
 
