@@ -19,7 +19,7 @@ func (c *chakra) readGroups(f *File) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		ranks, why := c.group(groups[name])
+		ranks, why := c.group(name, groups[name])
 		if why != "" {
 			c.add(fmt.Sprintf("%s: group %q: %s", f.Name, name, why))
 		}
@@ -50,7 +50,7 @@ func (c *chakra) processGroups(r *chakraRank, m *chakrav1.Node) {
 			c.at(r, m.GetId(), "a process group has no pg_name")
 			continue
 		}
-		ranks, why := c.group(g.Ranks)
+		ranks, why := c.group(*g.Name, g.Ranks)
 		if why != "" {
 			c.at(r, m.GetId(), "group %q: %s", *g.Name, why)
 			continue
@@ -63,7 +63,10 @@ func (c *chakra) processGroups(r *chakraRank, m *chakrav1.Node) {
 }
 
 // group returns the ranks of a group, all if none is given, and why they are invalid, "" if they are not.
-func (c *chakra) group(ranks []int) (list []int, why string) {
+func (c *chakra) group(name string, ranks []int) (list []int, why string) {
+	if name == "" {
+		return nil, "want a name"
+	}
 	if len(ranks) == 0 {
 		return c.everyRank(), ""
 	}
@@ -91,7 +94,7 @@ func (c *chakra) everyRank() []int {
 // groupNamed returns the ranks of a group, and the name of its collectives. Without a name it has all ranks, and so has
 // group 0 unless it is described.
 func (c *chakra) groupNamed(name string) (key string, ranks []int, ok bool) {
-	if ranks, ok = c.groups[name]; ok && name != "" {
+	if ranks, ok = c.groups[name]; ok {
 		return name, ranks, true
 	}
 	return "", c.everyRank(), name == "" || name == "0"

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -16,16 +15,13 @@ import (
 	chakrav1 "github.com/rackfab/rackfab/proto/rackfab/chakra/v1"
 )
 
-// Limits of traces.
-const (
-	chakraNodes   = 1 << 21 // of all ranks
-	chakraMessage = 1 << 26 // bytes of a message
-)
+// chakraNodes is the largest number of nodes of all ranks.
+const chakraNodes = 1 << 21
 
 // read reads the trace of a rank: messages with their lengths before them. The first one is the metadata,
 // the others are nodes.
 func (c *chakra) read(r *chakraRank, f File) {
-	data, err := unpacked(f.Data)
+	data, err := unpacked(f.Data, MaxFile)
 	if err != nil {
 		c.add(fmt.Sprintf("%s: %v", f.Name, err))
 		return
@@ -33,7 +29,7 @@ func (c *chakra) read(r *chakraRank, f File) {
 	for n := 0; len(data) > 0 || n == 0; n++ {
 		message, rest, ok := framed(data)
 		if !ok {
-			c.add(fmt.Sprintf("%s: message %d: the file ends within it, or it has more than %d bytes", f.Name, n, chakraMessage))
+			c.add(fmt.Sprintf("%s: message %d: the file ends within it", f.Name, n))
 			return
 		}
 		if data = rest; n == 0 {
@@ -49,8 +45,8 @@ func (c *chakra) read(r *chakraRank, f File) {
 	c.sort(r)
 }
 
-// unpacked returns the content of a file, which may be compressed with gzip.
-func unpacked(data []byte) ([]byte, error) {
+// unpacked returns the content of a file, which may be compressed with gzip, of at most limit bytes.
+func unpacked(data []byte, limit int) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return data, nil
 	}
@@ -58,9 +54,9 @@ func unpacked(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := io.ReadAll(io.LimitReader(bufio.NewReader(z), MaxFile+1))
-	if err == nil && len(all) > MaxFile {
-		err = fmt.Errorf("larger than %d bytes without compression, the most that can be imported", MaxFile)
+	all, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err == nil && len(all) > limit {
+		err = fmt.Errorf("larger than %d bytes without compression, the most that can be imported", limit)
 	}
 	return all, err
 }
@@ -68,7 +64,7 @@ func unpacked(data []byte) ([]byte, error) {
 // framed returns the first message and the rest.
 func framed(data []byte) (message, rest []byte, ok bool) {
 	size, n := binary.Uvarint(data)
-	if n <= 0 || size > chakraMessage || size > uint64(len(data)-n) {
+	if n <= 0 || size > uint64(len(data)-n) {
 		return nil, nil, false
 	}
 	return data[n : n+int(size)], data[n+int(size):], true
