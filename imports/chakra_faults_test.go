@@ -38,7 +38,7 @@ t.0.et: node 9: comm_src has another type, or is 2^63 or more: want an integer f
 t.0.et: node 10: comm_src has another type, or is 2^63 or more: want an integer from 0 to 1`},
 		"numbers": {nodes{compNode(1, 1), compNode(1, 1)}, nodes{compNode(2, 1, 7)}, `t.0.et: node 1: its number is that of another node
 t.1.et: node 2: waits for node 7, which the file does not have`},
-		"cycle": {nodes{compNode(1, 1, 4), compNode(2, 1, 3), metaNode(3, 4), compNode(4, 1, 2)}, nil, "t.0.et: node 4: 3 nodes wait for each other: 4, 2, 3"},
+		"cycle": {nodes{compNode(1, 1, 4), compNode(2, 1, 5, 3), metaNode(3, 4), compNode(4, 1, 2), compNode(5, 1)}, nil, "t.0.et: node 4: 3 nodes wait for each other: 4, 2, 3"},
 		"kinds": {
 			nodes{collNode(1, 0, 5, ""), collNode(2, 9, 0, "")},
 			nodes{collNode(4, 0, 5, ""), collNode(5, 0, 5, ""), collNode(6, 0, 5, "")},

@@ -76,6 +76,7 @@ func TestChakraDuration(t *testing.T) {
 		{nodes{collNode(1, 0, 1e6, "")}, nodes{collNode(1, 0, 1e6, "")}, "1.768ms"},
 		{nodes{compNode(1, 1e9), compNode(2, 1e9)}, nil, "1000s\nbin: 1ms"},
 		{nodes{compNode(1, 49998e3)}, nil, "49.999008s\nnics"},
+		{nodes{compNode(1, 50e6)}, nil, "50.001008s\nbin: 1ms"},
 	} {
 		if out, err := chakraOf(c.rank0, c.rank1); err != nil || !strings.Contains(string(out.Scenario), "\nduration: "+c.want) {
 			t.Errorf("%v, want %s", err, c.want)
