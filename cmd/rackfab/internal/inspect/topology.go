@@ -9,6 +9,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
 
@@ -41,10 +42,10 @@ func topologyCommand() *cobra.Command {
 }
 
 func showCommand() *cobra.Command {
-	n := 0
+	n, programs := 0, false
 	c := &cobra.Command{
 		Use:     "show FILE",
-		Short:   "List nodes, links, traffic classes and routes, or a cut into groups",
+		Short:   "List nodes, links, traffic classes, routes and steps, or print a cut into groups or the steps as programs",
 		Example: "rackfab topology show pcn-16to2 --groups 2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,10 +56,15 @@ func showCommand() *cobra.Command {
 			if c.Flags().Changed("groups") {
 				return showGroups(c.OutOrStdout(), s, n)
 			}
+			if programs {
+				return scenariofile.WritePrograms(c.OutOrStdout(), s)
+			}
 			return showTopology(c.OutOrStdout(), s)
 		},
 	}
 	c.Flags().IntVar(&n, "groups", 0, "show the cut of the rack into this many groups instead: the group of each node, expected work, and links across")
+	c.Flags().BoolVar(&programs, "programs", false, "print the steps of all hosts, those of collectives too, as the key programs of a scenario")
+	c.MarkFlagsMutuallyExclusive("groups", "programs")
 	return c
 }
 
@@ -80,7 +86,7 @@ func showTopology(w io.Writer, s *topology.Scenario) error {
 		}
 	}
 	nodes.Title, links.Title, rows.Title = "nodes", "links", "routes"
-	return table.WriteAll(w, nodes, links, classTable(s), rows)
+	return table.WriteAll(w, append([]*table.Table{nodes, links, classTable(s), rows}, programTables(s)...)...)
 }
 
 // classTable lists the settings of each switch's traffic classes. Classes with equal
