@@ -1,7 +1,6 @@
 package scenariofile
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -24,19 +23,22 @@ func WritePrograms(w io.Writer, s *topology.Scenario) error {
 	if len(s.Steps) == 0 {
 		return fmt.Errorf("%s has no programs and no collectives", s.Name)
 	}
-	p.w = bufio.NewWriter(w)
 	p.w.WriteString("programs:\n")
 	for i := range s.Steps {
 		p.host(&s.Steps[i])
+		if _, err := io.WriteString(w, p.w.String()); err != nil {
+			return err
+		}
+		p.w.Reset()
 	}
-	return p.w.Flush()
+	return nil
 }
 
 // stepWriter writes the steps of hosts.
 type stepWriter struct {
 	s   *topology.Scenario
-	w   *bufio.Writer // keeps the first error
-	tag uint32        // of the first message of collectives
+	w   strings.Builder // text of a host
+	tag uint32          // of the first message of collectives
 }
 
 // firstTag returns the lowest tag above those of the programs.
@@ -68,7 +70,7 @@ func (p *stepWriter) check() error {
 
 // host writes the steps of a host.
 func (p *stepWriter) host(h *topology.HostSteps) {
-	fmt.Fprintf(p.w, "  %s: |\n", p.s.Nodes[h.Node].Name)
+	fmt.Fprintf(&p.w, "  %s: |\n", p.s.Nodes[h.Node].Name)
 	labels := labelsOf(h)
 	for i := range h.Len() {
 		p.w.WriteString("    ")
