@@ -85,7 +85,7 @@ func TestImportGuideCommands(t *testing.T) {
 	shows(t, guide, block(t, guide, "Flow Uec", 1), strings.Split(string(log), "\n"))
 	shows(t, guide, block(t, filepath.Join(filepath.Dir(guide), "export.md"), "Flow Uec", 1), strings.Split(string(log), "\n")[1:])
 	shows(t, guide, block(t, guide, "left out, ", 1), messages["chakra"])
-	shows(t, guide, block(t, guide, "stages, seed 1", 1), tables["training.yaml"])
+	shows(t, guide, block(t, guide, "stages, seed 1", 1), tables["iteration.yaml"])
 	programs := filepath.Join(filepath.Dir(guide), "programs.md")
 	shows(t, programs, block(t, programs, "ring, seed 1", 1), tables["ring.yaml"])
 }
