@@ -89,18 +89,23 @@ func TestPathsMatchOnCoresAndOverNATS(t *testing.T) {
 	}
 }
 
-// A program that waits for messages of other processes, and a collective, run as in memory.
+// COLL-16: A program that waits for messages of other processes, and a collective, run as in memory.
 func TestProgramsOverNATSMatchMemory(t *testing.T) {
 	run := func(bus ...string) *measure.Results {
 		return start(t, append([]string{"testdata/programs.yaml", "--scheme", "pcn,nscc"}, bus...)...).results(t)
 	}
-	memory, nats := run("--bus", "memory"), run("--bus", "nats", "--processes", "3")
-	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
-		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
-	}
-	for i, m := range memory.Runs {
-		if diff := cmp.Diff(m.Programs, nats.Runs[i].Programs); diff != "" || !m.Programs.Finished() {
-			t.Errorf("%s: %+v\n%s", m.Scheme, m.Programs, diff)
+	memory := run("--bus", "memory")
+	for name, other := range map[string]*measure.Results{
+		"two cores": run("--bus", "memory", "--cores", "2"),
+		"NATS":      run("--bus", "nats", "--processes", "3"),
+	} {
+		if diff := cmp.Diff(digests(memory), digests(other)); diff != "" {
+			t.Fatalf("digests differ (-one core +%s):\n%s", name, diff)
+		}
+		for i, m := range memory.Runs {
+			if diff := cmp.Diff(m.Programs, other.Runs[i].Programs); diff != "" || !m.Programs.Finished() {
+				t.Errorf("%s, %s: %+v\n%s", m.Scheme, name, m.Programs, diff)
+			}
 		}
 	}
 }

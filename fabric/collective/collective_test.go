@@ -36,7 +36,7 @@ func drawn(t *rapid.T) *Spec {
 	return c
 }
 
-// Each pair of ranks of an all-to-allv exchanges its bytes, in as many messages as have some.
+// COLL-7: Each pair of ranks of an all-to-allv exchanges its bytes, in as many messages as have some.
 func TestBytesOfAllToAllV(t *testing.T) {
 	c := &Spec{AllToAllV, Direct, 3, 0, 2, 2, Sizes{{9, 0, 1001}, {3, 5, 0}, {0, 0, 0}}}
 	if fault := c.Validate(); fault != nil {
@@ -73,7 +73,7 @@ func TestBytesOfAllToAllV(t *testing.T) {
 	}
 }
 
-// Each rank ends with what the collective promises, in whatever order messages arrive.
+// COLL-1, COLL-8: Each rank ends with what the collective promises, in whatever order messages arrive.
 func TestRanksEndWithWhatIsPromised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawn(t)
@@ -92,7 +92,7 @@ func TestRanksEndWithWhatIsPromised(t *testing.T) {
 	})
 }
 
-// What a rank sends, by the closed forms, and the messages of all ranks.
+// COLL-4, COLL-6: What a rank sends, by the closed forms, and the messages of all ranks.
 func TestBytesSentByRanks(t *testing.T) {
 	const size = 16 << 10
 	tests := []struct {
@@ -151,7 +151,8 @@ func TestBytesOfBroadcasts(t *testing.T) {
 	}
 }
 
-// The longest chain of messages of a ring all-reduce has 2(n-1) messages, as many as its steps.
+// COLL-2, COLL-4: The longest chain of messages of a ring all-reduce has 2(n-1) messages, as many as its steps, and that of
+// halving and doubling 2 log2(n).
 func TestStepsOfRing(t *testing.T) {
 	for n := 2; n < 10; n++ {
 		c := &Spec{AllReduce, Ring, n, unit.Bytes(n), 1, 1, nil}
@@ -179,7 +180,7 @@ func TestStepsOfDoubleBinaryTree(t *testing.T) {
 	}
 }
 
-// Each tree spans the ranks below rank 0, with one child of rank 0 and at most two of others, and no other
+// COLL-5: Each tree spans the ranks below rank 0, with one child of rank 0 and at most two of others, and no other
 // rank has children in both. So each rank sends and receives at most twice the data of an all-reduce.
 func TestTwoTrees(t *testing.T) {
 	for n := 2; n < 140; n++ {
@@ -330,7 +331,7 @@ func TestFaultsOfCollectives(t *testing.T) {
 	}
 }
 
-// Factors of nccl-tests for 8 ranks, doc/PERFORMANCE.md.
+// COLL-9: Factors of nccl-tests for 8 ranks, doc/PERFORMANCE.md.
 func TestBusShares(t *testing.T) {
 	want := map[Kind]float64{AllReduce: 1.75, AllGather: 0.875, ReduceScatter: 0.875, AllToAll: 0.875, Broadcast: 1, Barrier: 0}
 	for kind, share := range want {

@@ -66,7 +66,7 @@ collectives:
   - {name: sum, kind: all-reduce, ranks: h0..h7, size: 2MB}
 %s`
 
-// With one slow link the explanation names that link.
+// COLL-13: With one slow link the explanation names that link.
 func TestCollectiveNamesTheSlowLink(t *testing.T) {
 	for _, scheme := range []string{"pfc", "pcn", "nscc", "irn"} {
 		r := askCollective(t, parse(t, fmt.Sprintf(star, scheme, "10Gbps", "", "")))
@@ -92,7 +92,7 @@ func TestCollectiveOnEqualLinks(t *testing.T) {
 	}
 }
 
-// A flow that shares a link with the collective is named with the link. The links of the flow that the path does not
+// COLL-14: A flow that shares a link with the collective is named with the link. The links of the flow that the path does not
 // cross are not.
 func TestCollectiveNamesTheCompetingFlow(t *testing.T) {
 	flow := "flows:\n  - {name: F0, from: r0, to: h4, size: endless}\n"
@@ -112,7 +112,7 @@ func TestCollectiveNamesTheCompetingFlow(t *testing.T) {
 	}
 }
 
-// Other collectives and programs are named as what they are.
+// COLL-14: Other collectives and programs are named as what they are.
 func TestCollectiveNamesOtherCollectives(t *testing.T) {
 	more := "  - {name: gather, kind: all-gather, algorithm: direct, ranks: h0..h7, size: 8MB}\nprograms:\n  r0: |\n    send 20MB to h4\n  h4: |\n    receive from r0\n"
 	r := askCollective(t, parse(t, fmt.Sprintf(star, "pcn", "100Gbps", "", more)))
@@ -146,7 +146,7 @@ flows:
   - {name: F2, from: r2, to: r0, size: endless}
 `
 
-// With PAUSE the explanation names the paused link, and the egress whose congestion was the cause even
+// COLL-15: With PAUSE the explanation names the paused link, and the egress whose congestion was the cause even
 // if it is two switches away.
 func TestCollectiveNamesThePausingEgress(t *testing.T) {
 	r := askCollective(t, parse(t, fmt.Sprintf(twoSwitches, "pfc", "")))
@@ -165,7 +165,7 @@ func TestCollectiveNamesThePausingEgress(t *testing.T) {
 	}
 }
 
-// A host that processes frames slowly is the cause of its pauses.
+// COLL-15: A host that processes frames slowly is the cause of its pauses.
 func TestCollectiveNamesTheSlowHost(t *testing.T) {
 	text := fmt.Sprintf(star, "pfc", "100Gbps", "", "")
 	text = strings.Replace(text, "h0..h7: ,", "h0..h2: , h3: {absorb: 20Gbps}, h4..h7: ,", 1)

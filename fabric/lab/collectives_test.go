@@ -37,7 +37,7 @@ func collectiveOn(t *testing.T, n int, entry string) measure.Collective {
 	return c
 }
 
-// A collective on idle links takes the time of its closed form: the messages of a host one after the other,
+// COLL-3: A collective on idle links takes the time of its closed form: the messages of a host one after the other,
 // of 1,024 bytes of payload and 82 of headers, preamble and gap in each packet, and the way of the last of
 // each chain. To this come at most an ACK of 84 bytes per packet and 1 us for each of the chain.
 func TestTimesOfCollectivesOnIdleStar(t *testing.T) {
@@ -49,6 +49,8 @@ func TestTimesOfCollectivesOnIdleStar(t *testing.T) {
 	}{
 		{"kind: all-reduce, algorithm: ring", func(n int) int { return 2 * (n - 1) }, func(n int) int { return 2 * (n - 1) }, func(n float64) float64 { return 2 * (n - 1) / n }},
 		{"kind: all-reduce, algorithm: ring, channels: 2, chunks: 4", func(n int) int { return 2 * (n - 1) }, func(n int) int { return 2 * (n - 1) }, func(n float64) float64 { return 2 * (n - 1) / n }},
+		{"kind: all-reduce, algorithm: direct", func(n int) int { return 2 * (n - 1) }, func(int) int { return 2 }, func(n float64) float64 { return 2 * (n - 1) / n }},
+		{"kind: all-reduce, algorithm: halving-doubling", func(n int) int { return 2 * (n - 1) }, func(n int) int { return 2 * bits.Len(uint(n-1)) }, func(n float64) float64 { return 2 * (n - 1) / n }},
 		{"kind: all-gather, algorithm: ring", func(n int) int { return n - 1 }, func(n int) int { return n - 1 }, func(n float64) float64 { return (n - 1) / n }},
 		{"kind: all-to-all", func(n int) int { return n - 1 }, func(int) int { return 1 }, func(n float64) float64 { return (n - 1) / n }},
 	} {
@@ -71,7 +73,7 @@ func TestTimesOfCollectivesOnIdleStar(t *testing.T) {
 	}
 }
 
-// A double binary tree in many chunks takes the time in which the link of a rank with two children carries
+// COLL-5: A double binary tree in many chunks takes the time in which the link of a rank with two children carries
 // the data twice, and at most a quarter more: chunks are one after the other on each link of a tree. In two
 // chunks each level of the trees takes a quarter of the data's time, up and down.
 func TestTimesOfDoubleBinaryTrees(t *testing.T) {
@@ -88,7 +90,7 @@ func TestTimesOfDoubleBinaryTrees(t *testing.T) {
 	}
 }
 
-// The rank of an all-to-allv that sends the most, 6 MB to three others, takes the longest: its link carries
+// COLL-7: The rank of an all-to-allv that sends the most, 6 MB to three others, takes the longest: its link carries
 // these bytes, with 62 of headers per packet, at its rate, and the bus bandwidth is what it carries. Its own 9 MB do not pass the link.
 func TestTimeOfAllToAllV(t *testing.T) {
 	c := collectiveOn(t, 4, "kind: all-to-allv, sizes: [[9MB, 2MB, 2MB, 2MB], [0, 0, 0, 0], [1KB, 0, 0, 0], [0, 0, 0, 0]]")
@@ -101,7 +103,7 @@ func TestTimeOfAllToAllV(t *testing.T) {
 	}
 }
 
-// A barrier takes the way of each message of a chain: one for direct, three for 8 ranks by doubling.
+// COLL-8: A barrier takes the way of each message of a chain: one for direct, three for 8 ranks by doubling.
 func TestTimesOfBarriers(t *testing.T) {
 	for algorithm, chain := range map[string]unit.Time{"direct": 1, "halving-doubling": 3} {
 		c := collectiveOn(t, 8, "kind: barrier, algorithm: "+algorithm)
@@ -111,7 +113,7 @@ func TestTimesOfBarriers(t *testing.T) {
 	}
 }
 
-// A rank begins its part of a collective when the steps that it waits for are done at this rank, and its program goes
+// COLL-11: A rank begins its part of a collective when the steps that it waits for are done at this rank, and its program goes
 // on when its own part is done.
 func TestCollectivesBetweenStepsOfPrograms(t *testing.T) {
 	s := programs(t, `programs:

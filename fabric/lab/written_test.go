@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Programs written as text run as the programs and collectives that they were made from: every step begins
+// COLL-12: Programs written as text run as the programs and collectives that they were made from: every step begins
 // and ends at the same instants. Without collectives, whose tags change, the digest is the same.
 func TestWrittenProgramsRunAlike(t *testing.T) {
 	const rack = `name: alike

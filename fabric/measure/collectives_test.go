@@ -21,6 +21,7 @@ func ran(times map[int][]StepTime) Collective {
 	return collectives(s, nodes)[0]
 }
 
+// COLL-9, COLL-10: The time and the bandwidths of a collective, and its slowest rank.
 func TestTimeOfCollective(t *testing.T) {
 	// The steps before and after those of the collective do not count.
 	got := ran(map[int][]StepTime{
@@ -35,6 +36,7 @@ func TestTimeOfCollective(t *testing.T) {
 	}
 }
 
+// COLL-10: A collective that does not end has no bandwidth.
 func TestUnfinishedCollective(t *testing.T) {
 	got := ran(map[int][]StepTime{1: {{}, {1 * ms, 2 * ms, true}, {}, {}}})
 	want := Collective{Name: "sum", Steps: 6, Done: 1, Begin: 1 * ms, Time: 1 * ms, Slowest: 2, SlowestHost: "h1"}

@@ -95,7 +95,7 @@ collectives:
   - {name: swap, kind: all-to-all, ranks: h0..h1, size: 1MB, after: [late, sum]}
 `
 
-// A step waits for the rank's part of a collective, and a collective at each rank for the steps of that rank.
+// COLL-11: A step waits for the rank's part of a collective, and a collective at each rank for the steps of that rank.
 func TestProgramsAndCollectivesWaitForEachOther(t *testing.T) {
 	s := parsed(t, waiting)
 	for _, tt := range []struct {

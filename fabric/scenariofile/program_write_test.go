@@ -38,7 +38,7 @@ func stepsIn(s *topology.Scenario, tag uint32) (list []any) {
 	return list
 }
 
-// The steps that programs and collectives make can be printed, and read back.
+// COLL-12: The steps that programs and collectives make can be printed, and read back.
 func TestWrittenProgramsAreReadBack(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -18,6 +18,7 @@ var titles = map[string]string{
 	"PATH": "several paths between two hosts",
 	"TRIM": "packets trimmed instead of dropped",
 	"NSCC": "network signalled congestion control of Ultra Ethernet",
+	"COLL": "collectives' steps, times and explanations",
 	"IMP":  "traces and files of other simulators",
 	"RCCC": "receiver credit of Ultra Ethernet over several paths",
 }
