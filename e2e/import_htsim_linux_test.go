@@ -41,7 +41,7 @@ func reduced(hosts, group, size int) (list []connection, lines []string) {
 	return list, lines
 }
 
-// All connections of ring all-reduces on a fat tree of 64 hosts are in the exported log, with the numbers of
+// IMP-7: All connections of ring all-reduces on a fat tree of 64 hosts are in the exported log, with the numbers of
 // the matrix, and each begins after the one that triggers it.
 func TestImportHTSimLinesUp(t *testing.T) {
 	t.Chdir(t.TempDir())

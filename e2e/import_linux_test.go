@@ -90,7 +90,23 @@ func TestImportGuideCommands(t *testing.T) {
 	shows(t, programs, block(t, programs, "ring, seed 1", 1), tables["ring.yaml"])
 }
 
-// Exports of an imported run of 128 hosts and 10,000 flows have the nodes, ports, sizes and starts of its
+// analysedFCT reads a line of fct.txt by the rules of the simulator's fct_analysis.py: eight columns, sip dip sport dport
+// size start fct standalone_fct, of which the last ones are in ns. A flow counts if it ends before 3 s. Its slowdown, fct by
+// standalone_fct, is about 1 or more.
+func analysedFCT(t *testing.T, line string) (port int64, ok bool) {
+	t.Helper()
+	var from, to uint32
+	var source, size, start, fct, alone int64
+	if n, err := fmt.Sscanf(line, "%x %x %d %d %d %d %d %d\n", &from, &to, &source, &port, &size, &start, &fct, &alone); err != nil || n != 8 || alone <= 0 {
+		t.Fatalf("%q: %v", line, err)
+	}
+	if float64(fct) < 0.9*float64(alone) {
+		t.Errorf("%q: faster than alone", line)
+	}
+	return port, start+fct < 3_000_000_000
+}
+
+// IMP-5: Exports of an imported run of 128 hosts and 10,000 flows have the nodes, ports, sizes and starts of its
 // files.
 func TestImportHPCCLinesUp(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -124,9 +140,16 @@ func TestImportHPCCLinesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
+	analysed := map[int64]int{} // flows of each port that the simulator's analysis has
 	for line := range strings.Lines(string(text)) {
-		w := strings.Fields(line) // sip dip sport dport size start fct standalone_fct
+		if port, ok := analysedFCT(t, line); ok {
+			analysed[port]++
+		}
+		w := strings.Fields(line)
 		got = append(got, strings.Join(slices.Delete(w[:6], 2, 3), " "))
+	}
+	if analysed[100] != flows-flows/10 || analysed[200] != flows/10 {
+		t.Errorf("fct_analysis.py has %v flows by port", analysed)
 	}
 	slices.Sort(got)
 	slices.Sort(want)

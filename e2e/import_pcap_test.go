@@ -81,7 +81,7 @@ func reimported(t *testing.T, scenario, ports, into string) string {
 	return string(out)
 }
 
-// The import of a capture of a run has the verbs, sizes and times of its commands, also where packets are lost.
+// IMP-11: The import of a capture of a run has the verbs, sizes and times of its commands, also where packets are lost.
 func TestImportPCAPRoundTrip(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func TestImportPCAPRoundTrip(t *testing.T) {
 	}
 }
 
-// A committed capture at h0, in which one packet of ten was lost, has the commands of its run: puts of 3 KB and 1 KB, sends of
+// IMP-11: A committed capture at h0, in which one packet of ten was lost, has the commands of its run: puts of 3 KB and 1 KB, sends of
 // 4 KB and 64 bytes, two gets of 900 bytes, two atomics and three datagrams of 100 bytes.
 func TestImportPCAPCommitted(t *testing.T) {
 	out, err := exec.Command(program, "import", "pcap", "testdata/requests.pcapng", "-o", "-").CombinedOutput()

@@ -66,7 +66,7 @@ func stepsOf(t *testing.T, s *topology.Scenario) stepRun {
 	return run
 }
 
-// IMP-8: A trace in GOAL of a ring all-reduce has the times of a collective with this ring: those of each message, and, with
+// IMP-9: A trace in GOAL of a ring all-reduce has the times of a collective with this ring: those of each message, and, with
 // the tags of a collective in place of those of the trace, the same digest.
 func TestGOALRingEqualsCollective(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 8} {

@@ -14,7 +14,7 @@ func traced(text string, rack *File) (*Imported, error) {
 	return GOAL(File{"t.goal", []byte(text)}, rack, testStar)
 }
 
-// Each statement becomes a step.
+// IMP-8: Each statement becomes a step.
 func TestGOALStatements(t *testing.T) {
 	for _, c := range []struct{ goal, other, want, note string }{
 		{"send 5b to 1", "", "send 5B to h1", ""},
@@ -40,7 +40,7 @@ func TestGOALStatements(t *testing.T) {
 	}
 }
 
-// The rack may be that of a scenario with a host for each rank.
+// IMP-8: The rack may be that of a scenario with a host for each rank.
 func TestGOALTopology(t *testing.T) {
 	const rack = "name: r\nduration: 1ms\nscheme: pfc\nnics: {h0..h1: }\nswitches: {s0: }\nlinks:\n  - {endpoints: [h0..h1, s0], rate: 40Gbps, delay: 2us}\n"
 	const trace = "num_ranks 2\nrank 0 { send 5b to 1 }\nrank 1 { recv 5b from 0 }\n"
@@ -63,7 +63,7 @@ func TestGOALTopology(t *testing.T) {
 	}
 }
 
-// All faults of a trace are reported, with their lines.
+// IMP-12: All faults of a trace are reported, with their lines.
 func TestGOALFaults(t *testing.T) {
 	for _, c := range []struct{ goal, want string }{
 		{"", "t.goal:1: no num_ranks"},
@@ -95,7 +95,7 @@ t.goal:8: cpu "4096", want an integer from 0 to 4095`},
 	}
 }
 
-// No input panics, and what is accepted is a valid scenario.
+// IMP-12: No input panics, and what is accepted is a valid scenario.
 func FuzzGOAL(f *testing.F) {
 	f.Add("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 3 cpu 0 nic 0\nl2: calc 5 cpu 1\nl2 requires l1\n}\nrank 1 { recv 8b from -1 tag -1 }\n")
 	f.Add("num_ranks 2 /* a */ // b\nrank 1{\n}\n")

@@ -37,7 +37,7 @@ func imported(t *testing.T, topo, flows string, config *string) (*topology.Scena
 	return s, strings.Join(out.Notes, "\n")
 }
 
-// Nodes and links have the numbers of the files, flows of port 200 are bursts, and time 0 is the
+// IMP-4: Nodes and links have the numbers of the files, flows of port 200 are bursts, and time 0 is the
 // start of the first flow.
 func TestHPCCKeepsNumbers(t *testing.T) {
 	s, notes := imported(t, smallTopology, smallFlows, nil)
@@ -60,7 +60,7 @@ func TestHPCCKeepsNumbers(t *testing.T) {
 	}
 }
 
-// The configuration selects scheme, parameters, thresholds, end and failing link, and the notes name
+// IMP-4: The configuration selects scheme, parameters, thresholds, end and failing link, and the notes name
 // all that it says besides.
 func TestHPCCConfiguration(t *testing.T) {
 	config := smallConfig
@@ -115,7 +115,7 @@ func TestHPCCModes(t *testing.T) {
 	}
 }
 
-// All faults of all files are reported, each with file and line.
+// IMP-12: All faults of all files are reported, each with file and line.
 func TestHPCCFaults(t *testing.T) {
 	for _, c := range []struct{ topology, flows, config, want string }{
 		{"", smallFlows, "", "topology.txt:1: the file ends before the number of nodes"},
@@ -140,7 +140,7 @@ config.txt:2: RATE_AI "x", want 1Kbps to 10Tbps, like 100Gbps or 50Mb/s`},
 	}
 }
 
-// No input panics, and what is accepted is a valid scenario.
+// IMP-12: No input panics, and what is accepted is a valid scenario.
 func FuzzHPCC(f *testing.F) {
 	f.Add(smallTopology, smallFlows, smallConfig)
 	f.Add(smallTopology, "1\n0 1 3 100 1 2", "CC_MODE 3")

@@ -33,7 +33,7 @@ func section(text []byte, key string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Connections without triggers become flows.
+// IMP-6: Connections without triggers become flows.
 func TestHTSimFlows(t *testing.T) {
 	for _, c := range []struct {
 		cm, want, note string
@@ -60,7 +60,7 @@ func TestHTSimFlows(t *testing.T) {
 	}
 }
 
-// Connections with triggers, and messages of a connection, become steps of programs. A step waits for that
+// IMP-6: Connections with triggers, and messages of a connection, become steps of programs. A step waits for that
 // of the same host that activates its trigger, or for a message from the host that does.
 func TestHTSimTriggers(t *testing.T) {
 	for _, c := range []struct{ name, cm, want, note string }{
@@ -148,7 +148,7 @@ func TestHTSimTriggers(t *testing.T) {
 	}
 }
 
-// All faults of a matrix are reported, with their lines.
+// IMP-12: All faults of a matrix are reported, with their lines.
 func TestHTSimFaults(t *testing.T) {
 	const flow = "0->1 start 0 size 5"
 	for _, c := range []struct{ cm, want string }{
@@ -249,7 +249,7 @@ func TestHTSimManyNames(t *testing.T) {
 	}
 }
 
-// No input panics, and what is accepted is a valid scenario.
+// IMP-12: No input panics, and what is accepted is a valid scenario.
 func FuzzHTSim(f *testing.F) {
 	f.Add(matrix("0->1 id 1 start 0 size 5 recv_done_trigger 1\n2->3 id 2 trigger 1 size 6 prio 3\ntrigger id 1 barrier count 1\nfailure switch_type AGG switch_id 0 link_id 0"), smallTree)
 	f.Add(matrix("0->1 id 1 msg 1 start 2 size 5 send_done_trigger 1\n0->1 id 3 trigger 1 size 1\ntrigger id 1 multishot"), "")

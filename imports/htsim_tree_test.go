@@ -86,7 +86,7 @@ func TestHTSimTree(t *testing.T) {
 	}
 }
 
-// Each pair of hosts of a tree is connected, by as many links as there are tiers, twice.
+// IMP-6: Each pair of hosts of a tree is connected, by as many links as there are tiers, twice.
 func TestHTSimTreesConnect(t *testing.T) {
 	for _, c := range []struct{ nodes, tiers, pod, down, aggs, up, bundle int }{
 		{8, 2, 8, 2, 2, 0, 1}, {8, 2, 8, 4, 3, 0, 2}, {16, 3, 4, 2, 2, 2, 1}, {16, 3, 8, 2, 4, 2, 2}, {12, 3, 6, 3, 1, 4, 1},
@@ -122,7 +122,7 @@ func TestHTSimTreesConnect(t *testing.T) {
 	}
 }
 
-// A path has the latencies of its links and switches.
+// IMP-6: A path has the latencies of its links and switches.
 func TestHTSimSwitchLatency(t *testing.T) {
 	tree := strings.NewReplacer("Tier 1", "Switch_Latency_ns 100\nTier 1", "Tier 2", "Switch_Latency_ns 200\nTier 2").Replace(smallTree) + "Switch_Latency_ns 400\n"
 	s, notes := planted(t, tree, 4)
@@ -142,7 +142,7 @@ func TestHTSimSwitchLatency(t *testing.T) {
 	}
 }
 
-// Sizes of queues are limits of the switches. Oversubscribed is noted if the ports say otherwise.
+// IMP-6: Sizes of queues are limits of the switches. Oversubscribed is noted if the ports say otherwise.
 func TestHTSimQueues(t *testing.T) {
 	tree := strings.NewReplacer("Tier 1", "Queue_Up 100000\nQueue_Down 200000\nOversubscribed 4\nTier 1", "Tier 2", "Queue_Up 300000\nQueue_Down 400000\nTier 2").Replace(smallTree) + "Queue_Down 500000\n"
 	s, notes := planted(t, tree, 4)
@@ -212,7 +212,7 @@ func TestHTSimFailures(t *testing.T) {
 	}
 }
 
-// All faults of a topology are reported.
+// IMP-12: All faults of a topology are reported.
 func TestHTSimTreeFaults(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{"Nodes 4", "Nodes 6", "t.topo:19: Radix_Down 2 of tier 2, want 3: 1 for each of 3 pods"},

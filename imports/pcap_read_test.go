@@ -84,7 +84,7 @@ func overIPv6(list []heard) (out []heard) {
 	return out
 }
 
-// The same packets make the same commands in every kind of file, with tags, over IPv6, and cut after 128 bytes.
+// IMP-10: The same packets make the same commands in every kind of file, with tags, over IPv6, and cut after 128 bytes.
 func TestPCAPFiles(t *testing.T) {
 	list := heardOf(t, twoWrites)
 	tag := []byte{0x81, 0, 0x60, 5}

@@ -112,7 +112,7 @@ func commandsOf(t testing.TB, text []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each queue pair becomes commands with the times, verbs and sizes of its messages.
+// IMP-10: Each queue pair becomes commands with the times, verbs and sizes of its messages.
 func TestPCAPMessages(t *testing.T) {
 	for _, c := range []struct{ name, lines, want, notes string }{
 		{

@@ -19,7 +19,7 @@ var titles = map[string]string{
 	"TRIM": "packets trimmed instead of dropped",
 	"NSCC": "network signalled congestion control of Ultra Ethernet",
 	"COLL": "collectives' steps, times and explanations",
-	"IMP":  "traces and files of other simulators",
+	"IMP":  "traces, captures and files of other simulators",
 	"RCCC": "receiver credit of Ultra Ethernet over several paths",
 }
 
