@@ -68,7 +68,11 @@ func Chakra(traces []File, groups, rack *File, star Star) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	return finished(appendCollectives(appendPrograms(text, hosts), list), c.notes())
+	text = appendCollectives(appendPrograms(text, hosts), list)
+	if rack == nil {
+		return star.finished(text, c.notes())
+	}
+	return finished(text, c.notes())
 }
 
 // chakraName is the name of a trace: NAME.RANK.et, perhaps with .gz.

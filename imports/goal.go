@@ -63,7 +63,11 @@ func GOAL(trace File, rack *File, star Star) (*Imported, error) {
 	for i := range hosts {
 		hosts[i] = g.ranks[i].steps
 	}
-	return finished(appendPrograms(text, hosts), g.notes())
+	text = appendPrograms(text, hosts)
+	if rack == nil {
+		return star.finished(text, g.notes())
+	}
+	return finished(text, g.notes())
 }
 
 // read reads all statements, without comments.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // MaxFile is the largest file that an importer accepts, in bytes.
@@ -80,8 +81,17 @@ func (f *faults) err() error {
 
 // finished returns the scenario and its notes. It returns an error if the scenario is invalid.
 func finished(text []byte, notes []string) (*Imported, error) {
-	if _, err := scenariofile.Parse("scenario", text); err != nil {
-		return nil, fmt.Errorf("the files make an invalid scenario:\n%w", err)
+	if _, err := parsed(text); err != nil {
+		return nil, err
 	}
 	return &Imported{Scenario: text, Notes: notes}, nil
+}
+
+// parsed parses a scenario that an import has made.
+func parsed(text []byte) (*topology.Scenario, error) {
+	s, err := scenariofile.Parse("scenario", text)
+	if err != nil {
+		return nil, fmt.Errorf("the files make an invalid scenario:\n%w", err)
+	}
+	return s, nil
 }

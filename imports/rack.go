@@ -35,10 +35,8 @@ type load struct {
 func (s Star) scenario(name, from string, hosts int, w *load) []byte {
 	seconds := 2*w.bytes*8/float64(s.Rate) + w.calc + 8*w.steps*s.Delay.Seconds() + 0.001
 	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
-	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1\nduration: %s\n", oneLine(from), name, longest)
-	if longest > 50*unit.Second { // a series has at most 1,000,000 bins, of 50 us unless the scenario has others
-		b = append(b, "bin: 1ms\n"...)
-	}
+	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1", oneLine(from), name)
+	b = append(b, lines(longest)...)
 	return s.append(b, hosts)
 }
 
