@@ -166,6 +166,34 @@ func TestStepsOfRing(t *testing.T) {
 	if got := longestChain((&Spec{AllReduce, Direct, 16, 16, 1, 1, nil}).Expand()); got != 2 {
 		t.Errorf("direct: %d messages one after the other, want 2", got)
 	}
+	if got := longestChain((&Spec{Broadcast, Ring, 7, 16, 1, 1, nil}).Expand()); got != 6 {
+		t.Errorf("broadcast along a ring of 7: %d messages one after the other, want 6", got)
+	}
+}
+
+// A receive waits for others only if it adds to what they received. The messages of a barrier have one byte.
+func TestConditionsOfReceives(t *testing.T) {
+	for r, p := range (&Spec{AllReduce, Ring, 4, 16, 1, 1, nil}).Expand() {
+		receives, waiting := 0, 0
+		for i := range p.Len() {
+			if p.At(i).Kind == program.Receive {
+				receives++
+				waiting += len(p.Conditions(i))
+			}
+		}
+		if receives != 6 || waiting != 0 { // each adds to another segment, or copies one
+			t.Errorf("rank %d: %d receives wait for %d steps, want 6 that wait for none", r, receives, waiting)
+		}
+	}
+	for _, algorithm := range Algorithms(Barrier) {
+		for r, p := range (&Spec{Barrier, algorithm, 4, 0, 1, 1, nil}).Expand() {
+			for i := range p.Len() {
+				if s := p.At(i); s.Kind == program.Send && s.Amount != 1 {
+					t.Errorf("%s: rank %d sends %d bytes, want 1", algorithm, r, s.Amount)
+				}
+			}
+		}
+	}
 }
 
 // The longest chain of a double binary tree goes once up a tree and once down, or down alone.
@@ -308,6 +336,7 @@ func TestFaultsOfCollectives(t *testing.T) {
 		{func(c *Spec) { c.Size = 4*program.MaxMessage + 1 }, "size: messages of 2.147483649GB, want at most"},
 		{func(c *Spec) { c.Size, c.Algorithm = 2*program.MaxMessage+2, HalvingDoubling }, "size: messages of"},
 		{func(c *Spec) { c.Ranks, c.Size = 4096, 1e6 }, "ranks: 33546240 messages, want at most 4194304"},
+		{func(c *Spec) { c.Ranks, c.Size = 2048, 1e6 }, "ranks: 8384512 messages, want at most 4194304"},
 		{func(c *Spec) { c.Kind, c.Algorithm = Barrier, Direct }, "size: 1KB, want none for a barrier"},
 		{func(c *Spec) { c.Kind, c.Algorithm, c.Size, c.Channels = Barrier, Direct, 0, 2 }, "channels: 2, want 1 for a barrier"},
 		{func(c *Spec) { c.Kind, c.Algorithm, c.Size, c.Chunks = Barrier, Direct, 0, 2 }, "chunks: 2, want 1 for a barrier"},
@@ -326,8 +355,11 @@ func TestFaultsOfCollectives(t *testing.T) {
 			t.Errorf("%+v: got %v, want %q", c, fault, tt.want)
 		}
 	}
-	if fault := valid.Validate(); fault != nil {
-		t.Error(fault)
+	own := vary(&Spec{Ranks: 2, Channels: 1, Chunks: 1}, Sizes{{5 << 30, 1}, {1, 0}}) // its own data is no message
+	for _, c := range []Spec{valid, own} {
+		if fault := c.Validate(); fault != nil {
+			t.Error(fault)
+		}
 	}
 }
 

@@ -45,7 +45,30 @@ func TestUnfinishedCollective(t *testing.T) {
 	}
 	r := &Run{Collectives: []Collective{got}}
 	f := collectiveFigures(0, &topology.Collective{Name: "sum"})
-	if text := f.Time.Text(r) + " " + f.BusBW.Text(r) + " " + f.Slowest.Text(r); text != ">1.000 - 2" {
+	if text := f.Time.Text(r) + " " + f.AlgBW.Text(r) + " " + f.BusBW.Text(r) + " " + f.Slowest.Text(r); text != ">1.000 - - 2" {
 		t.Errorf("figures %s", text)
+	}
+	r.Collectives[0].Done = 0
+	if text := f.Slowest.Text(r); text != "-" {
+		t.Errorf("slowest rank %s of a collective that has not begun", text)
+	}
+}
+
+// Of ranks that end at the same time the lowest is the slowest, in whatever order the hosts come.
+func TestSlowestRank(t *testing.T) {
+	step := []StepTime{{}, {1 * ms, 2 * ms, true}, {1 * ms, 5 * ms, true}, {}}
+	if got := ran(map[int][]StepTime{0: step, 1: step}); got.Slowest != 1 || got.SlowestHost != "h0" {
+		t.Errorf("%+v, want rank 1, h0, which ends with rank 2, h1", got)
+	}
+}
+
+// A barrier has no bandwidth to show.
+func TestFiguresOfCollectives(t *testing.T) {
+	for kind, want := range map[collective.Kind]int{collective.AllReduce: 4, collective.Barrier: 2} {
+		c := &topology.Collective{Name: "sum", Spec: collective.Spec{Kind: kind, Ranks: 3}}
+		f := collectiveFigures(0, c)
+		if n := len(f.List(c)); n != want {
+			t.Errorf("%s: %d figures, want %d", kind, n, want)
+		}
 	}
 }

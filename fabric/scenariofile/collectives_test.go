@@ -2,6 +2,7 @@ package scenariofile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,16 @@ func TestCollectivesAreRead(t *testing.T) {
 	}
 	if got, want := s.Describe(h, 80), "receive from h3 message 7 of sync"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	// The end waits for the steps that no other one waits for.
+	for _, share := range h.Shares {
+		for _, c := range h.Conditions(share.End) {
+			for k := share.First; k < share.End; k++ {
+				if slices.Contains(h.Conditions(k), c) {
+					t.Errorf("step %d, the end, waits for step %d, as step %d does", share.End, c.Step(), k)
+				}
+			}
+		}
 	}
 	// The first wait has a processor that no program uses; a later one waits for the end of sum.
 	if d := cmp.Diff(&program.Step{Kind: program.Calc, Peer: -1, Processor: 3}, h.At(2)); d != "" {
@@ -261,6 +272,25 @@ func TestFaultsOfSizes(t *testing.T) {
 	}
 }
 
+// A scenario has a limited number of collectives, and these of messages.
+func TestLimitsOfCollectives(t *testing.T) {
+	for _, tt := range []struct {
+		collectives, messages int
+		want                  string
+	}{
+		{topology.MaxCollectives - 1, topology.MaxCollectiveMessages - 2, ""},
+		{topology.MaxCollectives, 0, "one too many, want at most 65536"},
+		{0, topology.MaxCollectiveMessages - 1, "have 67108865 messages, want at most 67108864"},
+	} {
+		b := builder{messages: tt.messages}
+		b.s.Collectives = make([]topology.Collective, tt.collectives)
+		b.checkCollectives(&topology.Collective{Spec: collective.Spec{Kind: collective.Broadcast, Algorithm: collective.Ring, Ranks: 3, Channels: 1, Chunks: 1}}, newSource("collectives[0]", 1))
+		if got := fmt.Sprint(b.list); b.faulty() != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
+
 // Settings change collectives, so that a sweep can compare sizes and algorithms.
 func TestSettingsOfCollectives(t *testing.T) {
 	s, err := ParseWith("f.yaml", []byte(collected), []topology.Setting{{Key: "sum.size", Value: "6MB"}, {Key: "sum.algorithm", Value: "direct"}, {Key: "collective.at", Value: "7us"}})
@@ -287,6 +317,7 @@ func TestFaultsOfCollectives(t *testing.T) {
 		{"channels", "channels: 2", "channels: 33", `13: collectives[0].channels: "33" is not an integer from 1 to 32`},
 		{"chunks", "chunks: 4", "chunks: 0", `13: collectives[0].chunks: "0" is not an integer from 1 to 1024`},
 		{"start", "at: 5us", "at: 1ms", "14: collectives[1].at: 1ms is not before the end of the run"},
+		{"after itself", "after: [sum]", "after: [swap]", "14: collectives[1].after: no collective above is called swap"},
 		{"after a later one", "after: [sum]", "after: [sync]", "14: collectives[1].after: no collective above is called sync"},
 		{"after that of others", "ranks: h0..h2", "ranks: [h2, h4]", "14: collectives[1].after: sum has none of the ranks"},
 		{"class", "class: 4", "class: 6", "14: collectives[1].class: 6 is the class of ACK, NAK and CNP at h0"},

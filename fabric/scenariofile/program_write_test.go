@@ -67,9 +67,10 @@ func TestWrittenProgramsHaveLabels(t *testing.T) {
 	h := s.StepsOf(1)
 	h.Add(program.Step{Kind: program.Calc, Peer: program.AnyHost}, program.Done(0), program.Begun(1), program.Begun(2))
 	h.Add(program.Step{Kind: program.Calc, Peer: program.AnyHost})
-	h.Labels = append(h.Labels, "s2", "")
+	h.Add(program.Step{Kind: program.Calc, Peer: program.AnyHost}, program.Done(3))
+	h.Labels = append(h.Labels, "s2", "", "")
 	h.Labels[1] = ""
-	if d := cmp.Diff([]string{"s1", "s1_", "s2", ""}, labelsOf(h)); d != "" {
+	if d := cmp.Diff([]string{"s1", "s1_", "s2", "s3", ""}, labelsOf(h)); d != "" {
 		t.Error(d)
 	}
 	_, _, programs := rewritten(t, programmed)
@@ -94,7 +95,11 @@ func TestWrittenProgramsHaveLabels(t *testing.T) {
 
 // What programs cannot express is refused, all of it at once.
 func TestWriteProgramsRefuses(t *testing.T) {
-	text := strings.Replace(strings.Replace(collected, "send 1KB to h1", "send 1KB to h1 tag 2147483600", 1), "receive from h4", "receive from h4 tag 2147483600", 1)
+	tagged := func(tag string) string {
+		return strings.Replace(strings.Replace(collected, "send 1KB to h1", "send 1KB to h1 tag "+tag, 1), "receive from h4", "receive from h4 tag "+tag, 1)
+	}
+	text := tagged("2147483600")
+	rewritten(t, strings.Replace(tagged("2147483537"), ", class: 4", "", 1)) // with the highest tag
 	for text, want := range map[string]string{
 		text:   "collective swap: messages of class 4, want class 3 in programs\ncollectives: 110 messages need tags above 2147483600 of the programs, want at most 2147483647",
 		sample: "sample has no programs and no collectives",
