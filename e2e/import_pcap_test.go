@@ -117,10 +117,10 @@ func TestImportPCAPRoundTrip(t *testing.T) {
 	}
 }
 
-// IMP-11: A committed capture at h0, in which one packet of ten was lost, has the commands of its run: puts of 3 KB and 1 KB, sends of
+// IMP-11: The committed capture at h0 in a run that lost one packet of ten has the commands of its run: puts of 3 KB and 1 KB, sends of
 // 4 KB and 64 bytes, two gets of 900 bytes, two atomics and three datagrams of 100 bytes.
 func TestImportPCAPCommitted(t *testing.T) {
-	out, err := exec.Command(program, "import", "pcap", "testdata/requests.pcapng", "-o", "-").CombinedOutput()
+	out, err := exec.Command(program, "import", "pcap", "../imports/testdata/requests.pcapng", "-o", "-").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -3,6 +3,7 @@ package imports
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,11 @@ func FuzzPCAP(f *testing.F) {
 	list := heardOf(f, twoWrites)
 	f.Add(pcapFile(f, list, 128))
 	f.Add(pcapng(f, list))
+	if run, err := os.ReadFile("testdata/requests.pcapng"); err != nil {
+		f.Fatal(err)
+	} else {
+		f.Add(run)
+	}
 	f.Add(pcapFile(f, overIPv6(list), 128))
 	f.Add(pcapFile(f, heardOf(f, "5ns 1>2 ud-send-only qp 16 psn 0 len 7 from 44\n6ns 2>1 read-request qp 9 psn 4 len 2000\n9ns 1>2 send-first qp 3 psn 16777215 len 1000\n8ns 1>2 send-last qp 3 psn 1 len 7"), 128))
 	f.Fuzz(func(t *testing.T, data []byte) {
