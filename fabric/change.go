@@ -78,10 +78,10 @@ type Flow struct {
 	ID       FlowID
 	From, To int
 	Size     unit.Bytes // -1 sends until the run ends; -2 sends what the program of the host posts
-	Start    unit.Time
-	Initial  unit.Rate // 0 is line rate
-	Source   uint16    // UDP source port, the flow's entropy
-	DSCP     uint8     // DSCP of its data, 0 to 63; it determines the class
+	Start    unit.Time  // unit.Never if a step of the sender's program begins it
+	Initial  unit.Rate  // 0 is line rate
+	Source   uint16     // UDP source port, the flow's entropy
+	DSCP     uint8      // DSCP of its data, 0 to 63; it determines the class
 	// Baseline reports that one of the two ends does not support CETH.
 	Baseline bool
 	// Excess reports that the sender signals excess credit, which it cannot spend, to

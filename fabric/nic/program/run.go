@@ -15,14 +15,15 @@ type Run struct {
 	ready    ring.Ring[int32]
 	calcs    processors
 	matching matching
+	arrivals arrivals
 	post     func(now unit.Time, step int, s *Step, out *fabric.Out)
 	started  bool
 }
 
 // New returns the run of a valid program, which begins at its first Tick, at 0. post posts the message
-// of a Send.
+// of a Send, and begins the flow of a Transfer.
 func New(p *Program, post func(now unit.Time, step int, s *Step, out *fabric.Out)) *Run {
-	r := &Run{p: p, post: post, begun: make([]unit.Time, p.Len()), calcs: newProcessors(p), matching: newMatching(p.Len())}
+	r := &Run{p: p, post: post, begun: make([]unit.Time, p.Len()), calcs: newProcessors(p), matching: newMatching(p.Len()), arrivals: newArrivals(p)}
 	r.after, r.waiting = dependents(p)
 	return r
 }
@@ -51,7 +52,7 @@ func (r *Run) Tick(now unit.Time, out *fabric.Out) {
 	r.run(now, out)
 }
 
-// Sent handles that the message of a Send is acknowledged.
+// Sent handles that the message of a Send is acknowledged, or the flow of a Transfer.
 func (r *Run) Sent(now unit.Time, step int, out *fabric.Out) {
 	r.done(now, step, out)
 	r.run(now, out)
@@ -60,6 +61,14 @@ func (r *Run) Sent(now unit.Time, step int, out *fabric.Out) {
 // Received handles a message with the tag that has arrived whole from a host.
 func (r *Run) Received(now unit.Time, from int32, tag uint32, out *fabric.Out) {
 	if step, ok := r.matching.arrive(from, tag); ok {
+		r.done(now, step, out)
+		r.run(now, out)
+	}
+}
+
+// Arrived handles that a flow of another host has arrived whole.
+func (r *Run) Arrived(now unit.Time, flow fabric.FlowID, out *fabric.Out) {
+	if step, ok := r.arrivals.arrive(flow); ok {
 		r.done(now, step, out)
 		r.run(now, out)
 	}
@@ -79,6 +88,15 @@ func (r *Run) begin(now unit.Time, i int, out *fabric.Out) {
 	switch s.Kind {
 	case Send:
 		r.post(now, i, s, out)
+	case Transfer:
+		r.post(now, i, s, out)
+		if s.Amount == Endless {
+			r.done(now, i, out)
+		}
+	case Arrival:
+		if r.arrivals.await(s.Flow) {
+			r.done(now, i, out)
+		}
 	case Receive:
 		if r.matching.await(i, s) {
 			r.done(now, i, out)

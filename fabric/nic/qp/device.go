@@ -64,7 +64,7 @@ type Device struct {
 	backlog func(i int) unit.Bytes
 	offer   func(i int)
 	chosen  choices
-	// Messages are those of the host's program.
+	// Messages are those of the host's program, with its flows.
 	Messages Messages
 	tags     []*tags      // by the index of the receiver; nil if its messages have none
 	spreads  []*spread    // by the index of the sender; nil if it has none

@@ -22,7 +22,8 @@ type stream struct {
 	work.Stream
 	bytes   unit.Bytes
 	packets int64
-	open    bool // a program posts the messages
+	open    bool  // a program posts the messages
+	step    int64 // the step of the program that has begun the flow; -1 if none has
 }
 
 // Init makes r the queue pair of a flow. index is its place in Timers and Arbiter.
@@ -31,7 +32,7 @@ func (r *Flow) Init(d *Device, flow fabric.Flow, index int) error {
 		posting
 		goBackN
 		stream
-	}{goBackN: goBackN{r: &r.Requester}, stream: stream{Stream: work.NewStream(flow.Size), open: flow.Size == work.Posted}}
+	}{goBackN: goBackN{r: &r.Requester}, stream: stream{Stream: work.NewStream(flow.Size), open: flow.Size == work.Posted, step: -1}}
 	if flow.Size > 0 {
 		own.bytes, own.packets = flow.Size, work.Packets(flow.Size, d.Payload)
 	}
@@ -81,6 +82,16 @@ func (r *Flow) Begin(now unit.Time, out *fabric.Out) {
 	r.credit.Begin(now)
 }
 
+// BeginAt begins a flow without an instant of its own for a step of the program, unless it was stopped.
+func (r *Flow) BeginAt(now unit.Time, step uint32, out *fabric.Out) {
+	if r.done {
+		return
+	}
+	r.Start, r.pacer.due = now, now
+	r.stream.step = int64(step)
+	r.Begin(now, out)
+}
+
 // drained posts the next message of the flow, or ends the flow if all are complete.
 func (r *Flow) drained(now unit.Time, out *fabric.Out) {
 	c, ok := r.stream.Next()
@@ -88,6 +99,9 @@ func (r *Flow) drained(now unit.Time, out *fabric.Out) {
 	case ok:
 		r.post(now, c, out)
 	case r.queue.Len() == 0 && !r.stream.open:
+		if r.stream.step >= 0 {
+			r.Messages.sent(uint32(r.stream.step))
+		}
 		r.end()
 		out.Note(fabric.Note{Event: fabric.NewCompleted(r.Size, r.Start), At: now, Flow: r.ID, Priority: r.Class})
 	}
@@ -105,7 +119,7 @@ func (r *Flow) post(now unit.Time, c work.Command, out *fabric.Out) {
 func (r *Flow) completed(now unit.Time, w *work.Request, out *fabric.Out) {
 	r.Completed(now, r.ID, Trace(r.ID, int64(w.ID)), out)
 	if w.Tagged {
-		r.Messages.Sent(w.ID)
+		r.Messages.sent(w.ID)
 	}
 }
 

@@ -234,6 +234,9 @@ func (r *Responder) deliver(now unit.Time, f *frame.Frame, psn uint32, bytes uni
 	}
 	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
 	r.Deliver(bytes)
+	if r.Start == unit.Never && r.DeliveredBytes == r.Size {
+		r.Messages.arrived(r.ID)
+	}
 }
 
 // datagram handles a datagram, which is a message of one packet.

@@ -9,19 +9,34 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Messages is what happened to the messages of a program since its NIC asked last: a message of the
-// host is complete, or one from another host has arrived whole, in the order of its flow.
+// Messages is what happened to the messages and flows of a program since its NIC asked last: one of the
+// host is complete, or one from another host has arrived whole, messages in the order of their flow.
 type Messages []Message
 
-// Message is one event of a message.
+// Message is one event of a message or of a flow.
 type Message struct {
-	Step uint32 // of the host's own message: the ID under which it was posted
-	Tag  uint32 // of another host's
-	From int    // that host; -1 for the host's own message
+	Kind MessageKind
+	Step uint32        // of Sent: the step that posted the message, or began the flow
+	Tag  uint32        // of Received
+	From int           // of Received: the host that sent the message
+	Flow fabric.FlowID // of Arrived
 }
 
-// Sent records that a message of this host is complete.
-func (m *Messages) Sent(step uint32) { *m = append(*m, Message{Step: step, From: -1}) }
+// MessageKind is what happened to a message or a flow.
+type MessageKind uint8
+
+// Kinds of events.
+const (
+	Sent     MessageKind = iota // a message or a flow of this host is complete
+	Received                    // a message from another host has arrived whole
+	Arrived                     // a flow from another host has arrived whole
+)
+
+// sent records that a message or a flow of this host is complete.
+func (m *Messages) sent(step uint32) { *m = append(*m, Message{Kind: Sent, Step: step}) }
+
+// arrived records that a flow has arrived whole.
+func (m *Messages) arrived(flow fabric.FlowID) { *m = append(*m, Message{Kind: Arrived, Flow: flow}) }
 
 // tags finds the tags of messages in their packets, in the order of the packets. RoCEv2 has the tag in
 // the last packet of a message, as immediate data, UET in the first, as header data.
@@ -82,7 +97,7 @@ func (r *Responder) received() {
 			t.current = k.tag
 		}
 		if k.last {
-			r.Messages = append(r.Messages, Message{Tag: t.current, From: r.From})
+			r.Messages = append(r.Messages, Message{Kind: Received, Tag: t.current, From: r.From})
 		}
 	}
 	t.early = slices.Delete(t.early, 0, n)
