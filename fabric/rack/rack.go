@@ -288,6 +288,9 @@ func (r *Rack) bound(k *switching.ClassConfig, set *topology.SwitchSettings, cla
 // flow converts flow i of the scenario to the form that a NIC takes.
 func flow(s *topology.Scenario, i int) fabric.Flow {
 	f := s.Flows[i]
+	if f.Step {
+		f.Start = unit.Never
+	}
 	return fabric.Flow{
 		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),

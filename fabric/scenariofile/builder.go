@@ -22,6 +22,9 @@ type builder struct {
 
 	messages int // of collectives
 
+	waits     []wait // entries of flows and bursts that wait
+	flowSteps flowSteps
+
 	sets   []*assignment
 	mark   int               // number of faults before the entry that is being read
 	index  map[string]int    // of Nodes, by name
@@ -47,7 +50,7 @@ type settings[T any] struct {
 func newBuilder() *builder {
 	return &builder{
 		top: newSource("", 1), schemes: newSchemeSources(),
-		index: map[string]int{}, hostOf: map[int]int{}, cabled: map[[2]int]cabled{}, named: map[string]place{},
+		index: map[string]int{}, hostOf: map[int]int{}, flowSteps: newFlowSteps(), cabled: map[[2]int]cabled{}, named: map[string]place{},
 		nic:  settings[topology.NICSettings]{topology.DefaultNIC(), newSource("defaults.nic", 1)},
 		sw:   settings[topology.SwitchSettings]{topology.DefaultSwitch(), newSource("defaults.switch", 1)},
 		link: settings[topology.Link]{topology.DefaultLink(), newSource("defaults.link", 1)},

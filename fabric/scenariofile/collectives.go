@@ -31,13 +31,10 @@ var collectives = sequence[collectiveForm]{
 		of("channels", "shares of the data, each with a ring of its own; odd ones run backwards", integer[int](1, collective.MaxChannels), func(c *collectiveForm) *int { return &c.Channels }),
 		of("chunks", "parts of each segment, which are sent one after the other", integer[int](1, collective.MaxChunks), func(c *collectiveForm) *int { return &c.Chunks }),
 		of("at", "earliest instant at which it begins", times.from(0, longest), func(c *collectiveForm) *unit.Time { return &c.At }),
-		of("after", "what each rank must have done: its part of collectives listed above, and steps of its program, by label", earlier, func(c *collectiveForm) *[]string { return &c.After }),
+		of("after", "what each rank must have done: its part of collectives listed above, steps of its program, by label, and flows and bursts from it and to it", awaitable, func(c *collectiveForm) *[]string { return &c.After }),
 		of("class", "traffic class of its messages", dataClass, func(c *collectiveForm) *fabric.Priority { return &c.Class }),
 	},
 }
-
-// earlier is a list of collectives and labels.
-var earlier = list(array{want: "a list of collectives and labels, like [reduce, gather]"}, identifier, func(name string) string { return name }).omit(isEmpty)
 
 // sizeRows is the matrix of an all-to-allv.
 var sizeRows = mapped(
@@ -102,11 +99,16 @@ func (b *builder) checkNames(c *topology.Collective, src *source) {
 		}
 	}
 	for _, name := range c.After {
-		waits := func(node int) bool { at, ok := b.hostOf[node]; return ok && b.hosts[at].has(name) }
-		switch i := b.collectiveNamed(name); {
+		waits := func(node int) bool { return b.observes(node, name) }
+		switch i, flows := b.collectiveNamed(name), b.flowsCalled(name); {
 		case slices.ContainsFunc(c.Nodes, waits):
 		case i >= 0:
 			b.fault(src.of("after"), "%s has none of the ranks, so that none would wait", name)
+		case flows != indices{} && b.s.Flows[flows.first].Size == topology.Endless:
+			b.fault(src.of("after"), "%s is endless and never complete, want flows with a size", name)
+		case flows != indices{}:
+			b.fault(src.of("after"), "%s neither begins nor ends at a rank, so that none would wait for it", name)
+		case b.isFlow(name): // it has a fault of its own
 		case name == c.Name || !b.isCollective(name): // else it has a fault of its own
 			b.fault(src.of("after"), "no collective above is called %s, and no rank has a step %[1]s", name)
 		}
@@ -128,6 +130,10 @@ func (b *builder) isCollective(name string) bool {
 func (b *builder) addShare(rank int, p *program.Program, src *source) {
 	index := len(b.s.Collectives) - 1
 	c := &b.s.Collectives[index]
+	var earlier []program.Condition
+	for _, name := range c.After { // may add steps and hosts
+		earlier = append(earlier, b.await(c.Nodes[rank], name, false)...)
+	}
 	at := b.stepsOf(c.Nodes[rank])
 	h, host := &b.s.Steps[at], &b.hosts[at]
 	from := h.Len()
@@ -141,7 +147,7 @@ func (b *builder) addShare(rank int, p *program.Program, src *source) {
 		host.free++
 	}
 	begin := program.Done(h.Add(wait))
-	if earlier := host.done(h, c.After); len(earlier) > 0 {
+	if len(earlier) > 0 {
 		begin = program.Done(h.Add(idle, append(earlier, begin)...))
 	}
 	share := topology.Share{Collective: index, Rank: rank, First: h.Len()}

@@ -100,6 +100,6 @@ func flowForms(s *topology.Scenario) (forms []flowForm) {
 
 // sameFlow reports whether two flows differ only in name, ends and source port.
 func sameFlow(a, b topology.Flow) bool {
-	b.Name, b.From, b.To, b.Source = a.Name, a.From, a.To, a.Source
-	return a == b
+	b.Name, b.From, b.To, b.Source, b.Step = a.Name, a.From, a.To, a.Source, a.Step
+	return reflect.DeepEqual(&a, &b)
 }

@@ -26,6 +26,7 @@ var flows = sequence[flowForm]{
 		required(of("to", "NIC that receives, or as many as send, in the same order", nameText, func(f *flowForm) *[]string { return &f.to })),
 		required(of("size", "size of the message", messageSize, func(f *flowForm) *unit.Bytes { return &f.Size })),
 		of("start", "when the flow is ready to send", times.from(0, longest), func(f *flowForm) *unit.Time { return &f.Start }),
+		of("after", "what must be done before: steps of the sender's program, its part of collectives, and flows and bursts from it and to it; start is then the earliest instant", awaitable, func(f *flowForm) *[]string { return &f.After }),
 		of("initial_rate", "rate at which the flow begins, 0 for line rate", rates.from(0, fastest).omit(isZero), func(f *flowForm) *unit.Rate { return &f.Initial }),
 		of("class", "traffic class of the flow", dataClass, func(f *flowForm) *fabric.Priority { return &f.Class }),
 	},
@@ -34,18 +35,20 @@ var flows = sequence[flowForm]{
 // burstForm is one entry of bursts.
 type burstForm struct {
 	topology.BurstSpec
-	at unit.Time
+	at    unit.Time
+	after []string
 }
 
 var bursts = sequence[burstForm]{
 	key: "bursts", kind: "burst", blank: burstForm{BurstSpec: defaultBurst()},
-	add: func(b *builder, f *burstForm, src *source) {
-		b.checkStart(f.at, src.of("at"))
-		b.addBurst(&f.BurstSpec, topology.Burst{At: f.at}, src)
-	},
-	forms: burstForms,
-	fields: slices.Insert(lift(burstFields, func(f *burstForm) *topology.BurstSpec { return &f.BurstSpec }), 5,
-		required(of("at", "when the flows are ready to send", times.from(0, longest), func(f *burstForm) *unit.Time { return &f.at }))),
+	add: (*builder).addBurstOfFile, forms: burstForms,
+	fields: slices.Insert(lift(burstFields, func(f *burstForm) *topology.BurstSpec { return &f.BurstSpec }), 5, burstStart...),
+}
+
+// burstStart are the keys of a burst of the file that say when it begins.
+var burstStart = []field[burstForm]{
+	of("at", "when the flows are ready to send; required without after, and the earliest instant with it", times.from(0, longest), func(f *burstForm) *unit.Time { return &f.at }),
+	of("after", "what each sender waits for: steps of its program, its part of collectives, and flows and bursts from it and to it", awaitable, func(f *burstForm) *[]string { return &f.after }),
 }
 
 // burstFields are the keys of a burst, of the file or of a change.
@@ -75,9 +78,10 @@ func (b *builder) addSingleFlows(f *flowForm, src *source) {
 		return
 	}
 	b.checkClassOf(f.Class, src.of("class"), slices.Concat(from, to)...)
+	first := len(b.s.Flows)
 	for i := range from {
 		one := f.Flow
-		one.From, one.To = from[i], to[i]
+		one.From, one.To, one.After = from[i], to[i], nil
 		if len(from) > 1 {
 			one.Name = fmt.Sprintf("%s-%s", f.Name, f.from[i])
 			b.require(topology.ValidName(one.Name), src.of("name"), "%s would be called %s: must match %s", f.from[i], one.Name, topology.NamePattern)
@@ -85,6 +89,15 @@ func (b *builder) addSingleFlows(f *flowForm, src *source) {
 		b.claim(one.Name, src)
 		b.addFlow(one, src)
 	}
+	b.addWait(first, f.After, src)
+}
+
+func (b *builder) addBurstOfFile(f *burstForm, src *source) {
+	b.require(src.has("at") || len(f.after) > 0, place{join(src.key, "at"), src.line}, "is missing: %s", burstStart[0].description())
+	b.checkStart(f.at, src.of("at"))
+	first := len(b.s.Flows)
+	b.addBurst(&f.BurstSpec, topology.Burst{At: f.at, After: f.after}, src)
+	b.addWait(first, f.after, src)
 }
 
 // claim records the name of a flow, burst, workload or command. It adds a fault if
@@ -167,7 +180,7 @@ func burstForms(s *topology.Scenario) (forms []burstForm) {
 	}
 	for i, burst := range s.Bursts {
 		if f := &all[i]; !burst.Change && !burst.Workload {
-			f.Name, f.Size, f.Class, f.at = burst.Name, burst.Size, burst.Class, burst.At
+			f.Name, f.Size, f.Class, f.at, f.after = burst.Name, burst.Size, burst.Class, burst.At, burst.After
 			f.Flows = burst.Flows / max(len(f.From), 1)
 			forms = append(forms, *f)
 		}

@@ -49,53 +49,64 @@ func (f *hostSource) has(name string) bool {
 	return step || part
 }
 
-// done returns the conditions that the steps and the parts of collectives with these names are done.
-func (f *hostSource) done(h *topology.HostSteps, names []string) (list []program.Condition) {
-	for _, name := range names {
-		if i, ok := f.parts[name]; ok {
-			list = append(list, program.Done(h.Shares[i].End))
-		} else if step, ok := f.labels[name]; ok {
-			list = append(list, program.Done(step))
+// condition returns the condition that the step or the part of a collective of this name is done, or has begun.
+// It returns false if there is none.
+func (f *hostSource) condition(h *topology.HostSteps, name string, begun bool) (c program.Condition, ok bool) {
+	if i, ok := f.parts[name]; ok {
+		if begun {
+			return program.Done(h.Shares[i].First - 1), true // the step that ends when the collective may begin
 		}
+		return program.Done(h.Shares[i].End), true
 	}
-	return list
+	step, ok := f.labels[name]
+	return conditionOn(step, begun), ok
 }
 
-// finishSteps lets steps of programs wait for collectives, and checks that no steps wait for each other.
+// finishSteps lets steps of programs and flows wait for collectives and flows, and checks that no steps wait for
+// each other.
 func (b *builder) finishSteps() {
-	for i := range b.hosts {
-		h, host := &b.s.Steps[i], &b.hosts[i]
-		more := b.pendingOf(h, host)
-		if b.faulty() {
-			continue
+	more := conditionsBy{}
+	for i := 0; i < len(b.hosts); i++ { // flows may add hosts
+		b.resolvePending(i, more)
+	}
+	for i := range b.waits {
+		b.resolveWait(&b.waits[i], more)
+	}
+	if b.faulty() {
+		return
+	}
+	for i := range b.s.Steps {
+		if h := &b.s.Steps[i]; len(more[i]) > 0 {
+			h.Program = withConditions(&h.Program, more[i])
 		}
-		if len(more) > 0 {
-			h.Program = withConditions(&h.Program, more)
-		}
-		if cycle := h.Cycle(); len(cycle) > 0 {
-			b.faultCycle(host, cycle)
+	}
+	b.checkCycles()
+}
+
+// resolvePending adds the conditions of a host's steps on collectives and flows.
+func (b *builder) resolvePending(i int, more conditionsBy) {
+	node := b.s.Steps[i].Node
+	for _, w := range b.hosts[i].later {
+		list := b.await(node, w.label, w.begun)
+		more.add(i, w.step, list)
+		if len(list) == 0 {
+			b.faultPending(i, &w)
 		}
 	}
 }
 
-// pendingOf returns the conditions of steps on collectives.
-func (b *builder) pendingOf(h *topology.HostSteps, host *hostSource) map[int][]program.Condition {
-	more := map[int][]program.Condition{}
-	for _, w := range host.later {
-		k, ok := host.parts[w.label]
-		switch name := b.s.Nodes[h.Node].Name; {
-		case ok:
-			step := h.Shares[k].End
-			if w.begun {
-				step = h.Shares[k].First - 1 // the step that ends when the collective may begin
-			}
-			more[w.step] = append(more[w.step], program.Done(step))
-		case b.isCollective(w.label) && b.collectiveNamed(w.label) < 0: // it has a fault of its own
-		default:
-			b.fault(host.places[w.step], "waits for %s, which is neither a step of %s nor a collective of which it is a rank", w.label, name)
-		}
+// faultPending reports a name for which a step of a program cannot wait.
+func (b *builder) faultPending(i int, w *pending) {
+	at, name, flows := b.hosts[i].places[w.step], b.s.Nodes[b.s.Steps[i].Node].Name, b.flowsCalled(w.label)
+	switch {
+	case flows != indices{} && !w.begun && b.s.Flows[flows.first].Size == topology.Endless:
+		b.fault(at, "waits for %s, which is endless and never complete: want once_started, or a size", w.label)
+	case flows != indices{} && w.begun && b.observes(b.s.Steps[i].Node, w.label):
+		b.fault(at, "waits for the begin of %s, which %s receives and does not see begin: want after", w.label, name)
+	case b.isCollective(w.label) && b.collectiveNamed(w.label) < 0 || flows == indices{} && b.isFlow(w.label): // it has a fault of its own
+	default:
+		b.fault(at, "waits for %s, which is neither a step of %s nor a collective of which it is a rank, nor a flow or burst that begins or ends there", w.label, name)
 	}
-	return more
 }
 
 // withConditions returns a program with more conditions of its steps.
@@ -104,16 +115,4 @@ func withConditions(p *program.Program, more map[int][]program.Condition) (q pro
 		q.Add(*p.At(i), append(slices.Clip(p.Conditions(i)), more[i]...)...)
 	}
 	return q
-}
-
-// faultCycle reports steps that wait for each other.
-func (b *builder) faultCycle(host *hostSource, cycle []int) {
-	slices.Sort(cycle)
-	var at []place
-	for _, step := range cycle {
-		if p := host.places[step]; !slices.Contains(at, p) {
-			at = append(at, p)
-		}
-	}
-	b.fault(at[0], "steps on %d lines wait for each other, this one is the first", len(at))
 }

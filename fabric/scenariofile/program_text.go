@@ -21,7 +21,7 @@ type stepReader struct {
 	later  []pending
 }
 
-// pending is a condition on a step that has not come yet, or on a collective.
+// pending is a condition on a step that has not come yet, on a collective, or on a flow.
 type pending struct {
 	step  int
 	label string
@@ -29,7 +29,7 @@ type pending struct {
 }
 
 // grammar is what a line may be.
-const grammar = "want [label:] send SIZE to NIC [tag N], receive from NIC|any [tag N|any], or calc TIME [on PROCESSOR], then [after NAMES] [once_started NAMES], of steps or collectives"
+const grammar = "want [label:] send SIZE to NIC [tag N], receive from NIC|any [tag N|any], or calc TIME [on PROCESSOR], then [after NAMES] [once_started NAMES], of steps, collectives, flows or bursts"
 
 // line reads a line: a step, a comment, or nothing.
 func (r *stepReader) line(text string, at place) {

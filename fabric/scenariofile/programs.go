@@ -14,7 +14,7 @@ import (
 
 // programsField is the section of programs: the text of each, by the NICs that run it.
 var programsField = sectionField("programs",
-	"steps of hosts, by NIC or range, one on each line: `[label:] send SIZE to NIC [tag N]`, `receive from NIC|any [tag N|any]` or `calc TIME [on PROCESSOR]`, each with `after NAMES` and `once_started NAMES`, which are labels and collectives",
+	"steps of hosts, by NIC or range, one on each line: `[label:] send SIZE to NIC [tag N]`, `receive from NIC|any [tag N|any]` or `calc TIME [on PROCESSOR]`, each with `after NAMES` and `once_started NAMES`, which are labels, collectives, flows and bursts",
 	schema{"type": []string{"object", "null"}, "additionalProperties": schema{"type": "string"}})
 
 // readPrograms adds the programs of the file.

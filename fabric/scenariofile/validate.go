@@ -105,7 +105,7 @@ func (b *builder) checkPayloads() {
 		if b.nodes[i].has("payload") {
 			at = b.nodes[i].of("payload")
 		}
-		tagged := b.s.StepsOf(i) != nil
+		tagged := b.s.SendsTags(i)
 		headers, with := b.dataFrame(0, tagged)
 		length, _ := b.dataFrame(n.NIC.Payload, tagged)
 		b.require(length <= mtu, at, "a payload of %dB needs frames of %dB%s, above the mtu of %dB of link %s: want a payload of at most %dB",

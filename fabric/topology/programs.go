@@ -31,6 +31,18 @@ func (s *Scenario) Sends() iter.Seq2[*HostSteps, int] {
 	}
 }
 
+// SendsTags reports whether a NIC exchanges messages with tags: its program has a step that sends or
+// receives.
+func (s *Scenario) SendsTags(node int) bool {
+	h := s.StepsOf(node)
+	for i := 0; h != nil && i < h.Len(); i++ {
+		if k := h.At(i).Kind; k == program.Send || k == program.Receive {
+			return true
+		}
+	}
+	return false
+}
+
 // Label returns the name of a step: its label, or what it does: "send to h3 tag 2".
 func (s *Scenario) Label(h *HostSteps, i int) string {
 	if h.Labels[i] != "" {
@@ -39,9 +51,16 @@ func (s *Scenario) Label(h *HostSteps, i int) string {
 	return s.Describe(h, i)
 }
 
-// Describe returns what a step does: "receive from h0 tag 1", "send to h1 message 5 of sum".
+// Describe returns what a step does: "receive from h0 tag 1", "send to h1 message 5 of sum", "flow F0".
 func (s *Scenario) Describe(h *HostSteps, i int) string {
 	step := h.At(i)
+	switch step.Kind {
+	case program.Transfer:
+		return "flow " + s.Flows[step.Flow].Name
+	case program.Arrival:
+		return "arrival of flow " + s.Flows[step.Flow].Name
+	default:
+	}
 	peer := "any"
 	if step.Peer >= 0 {
 		peer = s.Nodes[step.Peer].Name // NICs come first, so that a host has the index of its node

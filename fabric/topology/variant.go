@@ -34,7 +34,8 @@ func (s *Scenario) Draw(k int, most unit.Time) Draw {
 }
 
 // Moved returns the names of the bursts and commands of the file, which variants
-// move. Flows keep their start, and the flows of workloads depend on the seed.
+// move. Flows keep their start, bursts that wait follow what they wait for, and the
+// flows of workloads depend on the seed.
 func (s *Scenario) Moved() (names []string) {
 	s.movable(func(name string, _ *unit.Time) { names = append(names, name) })
 	return names
@@ -54,7 +55,7 @@ func (s *Scenario) Drawn(k int, most unit.Time) *Scenario {
 // movable calls do with the start of each burst and command that a variant moves.
 func (s *Scenario) movable(do func(name string, at *unit.Time)) {
 	for i := range s.Bursts {
-		if b := &s.Bursts[i]; !b.Change && !b.Workload {
+		if b := &s.Bursts[i]; !b.Change && !b.Workload && len(b.After) == 0 {
 			do(b.Name, &b.At)
 		}
 	}
