@@ -51,6 +51,37 @@ func flows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion, r
 	}
 }
 
+// begun returns the scenario with the instants at which the flows and bursts that are steps of programs began;
+// the end of the run if they did not.
+func begun(s *topology.Scenario, nodes []*NodeResult) *topology.Scenario {
+	if !slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Step }) {
+		return s
+	}
+	r := *s
+	r.Flows, r.Bursts = slices.Clone(s.Flows), slices.Clone(s.Bursts)
+	for i := range r.Flows {
+		if r.Flows[i].Step {
+			r.Flows[i].Start = s.Duration
+		}
+	}
+	for _, n := range nodes {
+		for _, b := range n.Begun {
+			r.Flows[b.Flow].Start = b.At
+		}
+	}
+	for i := range r.Bursts {
+		if len(r.Bursts[i].After) > 0 {
+			r.Bursts[i].At = s.Duration
+		}
+	}
+	for _, f := range r.Flows {
+		if f.Burst >= 0 && len(r.Bursts[f.Burst].After) > 0 {
+			r.Bursts[f.Burst].At = min(r.Bursts[f.Burst].At, f.Start)
+		}
+	}
+	return &r
+}
+
 // completions returns the completed flows by index.
 func completions(nodes []*NodeResult) map[int]Completion {
 	ends := map[int]Completion{}

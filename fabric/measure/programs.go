@@ -92,8 +92,10 @@ func (p *Programs) wait(s *topology.Scenario, h *topology.HostSteps, times []Ste
 // awaits returns what a step that has begun waits for.
 func awaits(s *topology.Scenario, h *topology.HostSteps, i int) string {
 	switch step := h.At(i); step.Kind {
-	case program.Send:
+	case program.Send, program.Transfer:
 		return fmt.Sprintf("acknowledgement by %s", s.Nodes[step.Peer].Name)
+	case program.Arrival:
+		return fmt.Sprintf("flow %s of %s", s.Flows[step.Flow].Name, s.Nodes[step.Peer].Name)
 	case program.Receive:
 		if step.Peer < 0 {
 			return "a message"

@@ -38,6 +38,7 @@ type NodeResult struct {
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
 	Indicated   int64          `json:"indicated,omitempty"` // data packets received with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
+	Begun       []Begin        `json:"begun,omitempty"`   // flows that steps of the host's program have begun
 	Early       []Early        `json:"early,omitempty"`   // flows of which packets arrived here out of order
 	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
 	Done        []Done         `json:"done,omitempty"`    // completed commands of this node
@@ -73,6 +74,12 @@ type Completion struct {
 	Flow  fabric.FlowID `json:"flow"`
 	Start unit.Time     `json:"start_ps"`
 	End   unit.Time     `json:"end_ps"`
+}
+
+// Begin is the instant at which a flow began.
+type Begin struct {
+	Flow fabric.FlowID `json:"flow"`
+	At   unit.Time     `json:"at_ps"`
 }
 
 // Span is an interval of fabric time.
@@ -268,9 +275,13 @@ func (r *Recorder) queue(n *fabric.Note) {
 	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = int64(n.Peak()), int64(n.Queue())
 }
 
-// start opens the rate and TX series of a single flow. Both are 0 before.
+// start opens the rate and TX series of a single flow. Both are 0 before. It records when a step begins a
+// flow.
 func (r *Recorder) start(n *fabric.Note) {
-	f := r.s.Flows[n.Flow]
+	f := &r.s.Flows[n.Flow]
+	if f.Step {
+		r.result.Begun = append(r.result.Begun, Begin{n.Flow, n.At})
+	}
 	if f.Burst >= 0 {
 		return
 	}

@@ -168,6 +168,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		Scheme: s.Scheme, FabricTime: s.Duration, Bin: s.Bin, Series: &RunSeries{Bin: s.Bin},
 		Pauses: []Pause{}, Flows: []Flow{},
 	}
+	s = begun(s, nodes)
 	ports := s.PortMap()
 	for i, n := range nodes {
 		run.FrameHops += n.FrameHops
