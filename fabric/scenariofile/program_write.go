@@ -14,7 +14,7 @@ import (
 // WritePrograms writes the steps of all NICs, those of collectives included, as the key programs of a
 // scenario. A scenario with this key instead of its programs and collectives has the same steps and, as tags of
 // collectives are on the wire, other digests if it has collectives. The error lists the collectives
-// whose messages programs cannot have.
+// whose messages programs cannot have, and the flows that are steps.
 func WritePrograms(w io.Writer, s *topology.Scenario) error {
 	p := stepWriter{s: s, tag: firstTag(s)}
 	if err := p.check(); err != nil {
@@ -61,6 +61,11 @@ func (p *stepWriter) check() error {
 			faults = append(faults, fmt.Errorf("collective %s: messages of class %d, want class %d in programs", c.Name, c.Class, topology.DataClass))
 		}
 		messages += int64(c.Messages())
+	}
+	for i := range p.s.Flows {
+		if f := &p.s.Flows[i]; f.Step {
+			faults = append(faults, fmt.Errorf("flow %s: waits or is waited for, want a message of a program", f.Name))
+		}
 	}
 	if int64(p.tag)+messages > maxTag+1 {
 		faults = append(faults, fmt.Errorf("collectives: %d messages need tags above %d of the programs, want at most %d", messages, int64(p.tag)-1, maxTag))

@@ -101,7 +101,8 @@ func TestWriteProgramsRefuses(t *testing.T) {
 	text := tagged("2147483600")
 	rewritten(t, strings.Replace(tagged("2147483537"), ", class: 4", "", 1)) // with the highest tag
 	for text, want := range map[string]string{
-		text:   "collective swap: messages of class 4, want class 3 in programs\ncollectives: 110 messages need tags above 2147483600 of the programs, want at most 2147483647",
+		text: "collective swap: messages of class 4, want class 3 in programs\ncollectives: 110 messages need tags above 2147483600 of the programs, want at most 2147483647",
+		strings.Replace(collected, "collectives:", "flows:\n  - {name: late, from: h0, to: h3, size: 1KB, after: [sum]}\ncollectives:", 1): "collective swap: messages of class 4, want class 3 in programs\nflow late: waits or is waited for, want a message of a program",
 		sample: "sample has no programs and no collectives",
 	} {
 		var b strings.Builder

@@ -141,10 +141,6 @@ func (b *builder) transfer(i int) int {
 	}
 	f, src := &b.s.Flows[i], b.flows[i]
 	f.Step = true
-	at := src.place
-	if src.has("after") {
-		at = src.of("after")
-	}
 	var begin []program.Condition
 	if f.Start > 0 {
 		begin = append(begin, program.Done(b.instant(f.From, f.Start, src)))
@@ -153,8 +149,16 @@ func (b *builder) transfer(i int) int {
 	if f.Size == topology.Endless {
 		s.Amount = program.Endless
 	}
-	b.flowSteps.transfers[i] = b.addStep(f.From, s, at, begin...)
+	b.flowSteps.transfers[i] = b.addStep(f.From, s, waitOf(src), begin...)
 	return b.flowSteps.transfers[i]
+}
+
+// waitOf returns the place of what a flow waits for, that of the flow if it does not.
+func waitOf(src *source) place {
+	if src.has("after") {
+		return src.of("after")
+	}
+	return src.place
 }
 
 // arrival returns the step of the receiver that waits for a flow.
@@ -165,7 +169,7 @@ func (b *builder) arrival(i int) int {
 	b.transfer(i)
 	f := &b.s.Flows[i]
 	s := program.Step{Kind: program.Arrival, Peer: int32(f.From), Flow: fabric.FlowID(i)}
-	b.flowSteps.arrivals[i] = b.addStep(f.To, s, b.flows[i].place)
+	b.flowSteps.arrivals[i] = b.addStep(f.To, s, waitOf(b.flows[i]))
 	return b.flowSteps.arrivals[i]
 }
 

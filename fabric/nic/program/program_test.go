@@ -124,7 +124,7 @@ func TestValidate(t *testing.T) {
 		on   []Condition
 		want string
 	}{
-		{"kind", Step{Kind: 9}, nil, "unknown kind 9"},
+		{"kind", Step{Kind: Arrival + 1}, nil, "unknown kind 5"},
 		{"empty message", Step{Kind: Send}, nil, "message of 0 bytes"},
 		{"long message", Step{Kind: Send, Amount: 1<<31 + 1}, nil, "want 1 to"},
 		{"time", Step{Kind: Calc, Amount: -1}, nil, "want 0 or more"},
@@ -141,7 +141,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Random programs of one host, whose messages come and are acknowledged at random instants: each step
+// PROG-5: Random programs of one host, whose messages and flows come and are acknowledged at random instants: each step
 // runs once, begins when all that it waits for has happened and at no other instant, and a processor runs
 // one calculation at a time.
 func TestEachStepRunsOnceAfterWhatItWaitsFor(t *testing.T) {
@@ -149,9 +149,12 @@ func TestEachStepRunsOnceAfterWhatItWaitsFor(t *testing.T) {
 		var p Program
 		n := rapid.IntRange(1, 40).Draw(t, "steps")
 		for i := range n {
-			s := Step{Kind: Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Peer: 1, Tag: uint32(i), Processor: uint16(rapid.IntRange(0, 2).Draw(t, "processor"))}
-			if s.Kind != Receive {
+			s := Step{Kind: Kind(rapid.IntRange(0, int(Arrival)).Draw(t, "kind")), Peer: 1, Tag: uint32(i), Flow: fabric.FlowID(i), Processor: uint16(rapid.IntRange(0, 2).Draw(t, "processor"))}
+			switch {
+			case s.Kind == Calc || s.Kind == Send:
 				s.Amount = int64(rapid.IntRange(1, 5).Draw(t, "amount")) * int64(us)
+			case s.Kind == Transfer && rapid.Bool().Draw(t, "endless"):
+				s.Amount = Endless
 			}
 			var on []Condition
 			for range rapid.IntRange(0, min(i, 3)).Draw(t, "conditions") {
@@ -165,10 +168,14 @@ func TestEachStepRunsOnceAfterWhatItWaitsFor(t *testing.T) {
 		}
 		h := &host{}
 		var acked []int
-		h.Run = New(&p, func(_ unit.Time, step int, _ *Step, _ *fabric.Out) { acked = append(acked, step) })
+		h.Run = New(&p, func(_ unit.Time, step int, s *Step, _ *fabric.Out) {
+			if s.Amount != Endless {
+				acked = append(acked, step)
+			}
+		})
 		var arrivals []int
 		for i := range n {
-			if p.At(i).Kind == Receive {
+			if k := p.At(i).Kind; k == Receive || k == Arrival {
 				arrivals = append(arrivals, i)
 			}
 		}
@@ -184,7 +191,11 @@ func TestEachStepRunsOnceAfterWhatItWaitsFor(t *testing.T) {
 				h.Sent(now, step, &h.out)
 			case len(arrivals) > 0:
 				i := rapid.IntRange(0, len(arrivals)-1).Draw(t, "which")
-				h.Received(now, 1, uint32(arrivals[i]), &h.out)
+				if p.At(arrivals[i]).Kind == Arrival {
+					h.Arrived(now, p.At(arrivals[i]).Flow, &h.out)
+				} else {
+					h.Received(now, 1, uint32(arrivals[i]), &h.out)
+				}
 				arrivals = slices.Delete(arrivals, i, i+1)
 			}
 		}

@@ -21,26 +21,31 @@ func programTables(s *topology.Scenario) (list []*table.Table) {
 		list = append(list, t)
 	}
 	if len(s.Steps) > 0 {
-		t := table.New(1, "host", "steps", "of collectives", "sends", "receives", "calcs", "sent")
+		t := table.New(1, "host", "steps", "of collectives", "sends", "receives", "calcs", "flows", "arrivals", "sent")
 		t.Title = "steps"
 		for i := range s.Steps {
 			h := &s.Steps[i]
-			kinds, shares, sent := stepsOf(h)
-			t.Row(s.Nodes[h.Node].Name, h.Len(), shares, kinds[program.Send], kinds[program.Receive], kinds[program.Calc], sent)
+			kinds, shares, sent := stepsOf(s, h)
+			t.Row(s.Nodes[h.Node].Name, h.Len(), shares, kinds[program.Send], kinds[program.Receive], kinds[program.Calc], kinds[program.Transfer], kinds[program.Arrival], sent)
 		}
 		list = append(list, t)
 	}
 	return list
 }
 
-// stepsOf counts the steps of a host by kind and those of collectives, and the bytes that it sends.
-func stepsOf(h *topology.HostSteps) (kinds map[program.Kind]int, shares int, sent unit.Bytes) {
+// stepsOf counts the steps of a host by kind and those of collectives, and the bytes that it sends, without those of
+// endless flows.
+func stepsOf(s *topology.Scenario, h *topology.HostSteps) (kinds map[program.Kind]int, shares int, sent unit.Bytes) {
 	kinds = map[program.Kind]int{}
 	for i := range h.Len() {
 		step := h.At(i)
 		kinds[step.Kind]++
-		if step.Kind == program.Send {
+		switch step.Kind {
+		case program.Send:
 			sent += unit.Bytes(step.Amount)
+		case program.Transfer:
+			sent += max(s.Flows[step.Flow].Size, 0)
+		default:
 		}
 	}
 	for _, share := range h.Shares {
