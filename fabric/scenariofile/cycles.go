@@ -1,8 +1,6 @@
 package scenariofile
 
-import (
-	"github.com/rackfab/rackfab/fabric/nic/program"
-)
+import "github.com/rackfab/rackfab/fabric/nic/program"
 
 // checkCycles checks that no steps wait for each other: those of each host, and if hosts wait for flows of others,
 // those of all hosts together.
@@ -57,7 +55,7 @@ func (b *builder) joined() (all program.Program, places []place) {
 				from := b.hostOf[int(s.Peer)]
 				after = append(after, program.Begun(base[from]+b.flowSteps.transfers[int(s.Flow)]))
 			case program.Receive:
-				if send, ok := senders[message{int(s.Peer), h.Node, int64(s.Tag)}]; ok && !s.AnyTag {
+				if send, ok := senders[message{int(s.Peer), h.Node, tagOf(s)}]; ok {
 					after = append(after, program.Begun(send))
 				}
 			default:
@@ -68,34 +66,24 @@ func (b *builder) joined() (all program.Program, places []place) {
 	return all, places
 }
 
-// onlySenders returns the numbers of the steps that send a message which has a receive of its own: no other message
-// has its hosts and tag, and no receive of its host takes messages of any host or tag. base has the number of the
-// first step of each host.
+// onlySenders returns the numbers of the steps that send a message, if no other message has its hosts and tag. base
+// has the number of the first step of each host.
 func (b *builder) onlySenders(base []int) map[message]int {
-	senders, wild := map[message]int{}, map[int]bool{}
+	senders, several := map[message]int{}, map[message]bool{}
 	for i := range b.s.Steps {
 		h := &b.s.Steps[i]
 		for k := range h.Len() {
-			switch s := h.At(k); {
-			case s.Kind == program.Receive && (s.AnyTag || s.Peer == program.AnyHost):
-				wild[h.Node] = true
-			case s.Kind == program.Send:
+			if s := h.At(k); s.Kind == program.Send {
 				m := message{h.Node, int(s.Peer), int64(s.Tag)}
-				if _, twice := senders[m]; twice {
-					senders[m] = ambiguous
-				} else {
-					senders[m] = base[i] + k
-				}
+				_, several[m] = senders[m]
+				senders[m] = base[i] + k
 			}
 		}
 	}
-	for m, step := range senders {
-		if step == ambiguous || wild[m.to] {
+	for m, twice := range several {
+		if twice {
 			delete(senders, m)
 		}
 	}
 	return senders
 }
-
-// ambiguous marks messages of which there are several.
-const ambiguous = -1

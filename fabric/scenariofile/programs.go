@@ -87,14 +87,19 @@ func (b *builder) checkReceives() {
 			if s.Kind != program.Receive {
 				continue
 			}
-			m := message{int(s.Peer), h.Node, int64(s.Tag)}
-			if s.AnyTag {
-				m.tag = -1
-			}
+			m := message{int(s.Peer), h.Node, tagOf(s)}
 			sent[m]--
 			b.require(sent[m] >= 0, b.hosts[i].places[k], "%s: nothing sends this message", b.s.Describe(h, k))
 		}
 	}
+}
+
+// tagOf returns the tag that a Receive selects, as a message has it.
+func tagOf(s *program.Step) int64 {
+	if s.AnyTag {
+		return -1
+	}
+	return int64(s.Tag)
 }
 
 // connection is what messages of programs share a flow by.

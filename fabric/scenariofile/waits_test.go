@@ -141,6 +141,8 @@ func TestFaultsOfWaits(t *testing.T) {
 		{"endless", "size: 1MB, after: [ask]", "size: 1MB, after: [ask, forever]}\n  - {name: forever, from: h1, to: h2, size: endless", "9: flows[1].after: forever is endless and never complete, want flows with a size"},
 		{"itself", "after: [ask]", "after: [answer]", "9: flows[1].after: answer waits for itself"},
 		{"burst after itself", "[answer, next-h0]", "[flood]", "13: bursts[0].after: flood waits for itself"},
+		{"workload", "after: [ask]", "after: [load]}\nworkloads:\n  - {name: load, from: h1..h3, to: h1..h3, sizes: [[0, 0], [1KB, 100]], load: 0.1", "9: flows[1].after: no flow, burst or collective is called load"},
+		{"no processor", "after flood once", "on 4095 after flood once", "10: flows[2]: h0 has no processor left, want one below 4096"},
 		{"twice", "after: [ask]", "after: [ask, ask]", "9: flows[1].after: ask is listed twice"},
 		{"no list", "after: [ask]", "after: ask", "9: flows[1].after: want a list of labels, collectives, flows and bursts, like [reduce, gather]"},
 		{"no instant", ", at: 7us", "", "14: bursts[1].at: is missing: when the flows are ready to send; required without after"},
@@ -158,11 +160,53 @@ func TestFaultsOfWaits(t *testing.T) {
 	replaced(t, strings.Replace(waited, "after plain, sum once", "after sum once", 1), "ranks: [h0, h3], after: [flood]", "ranks: [h2, h3], after: [ask]",
 		"21: collectives[0].after: ask neither begins nor ends at a rank, so that none would wait for it")
 	// Those that wait for a flow with a fault have none themselves.
-	for _, bad := range []string{"name: ask, from: h0, to: h9", "name: ask, from: h9, to: h1", "name: ask, from: [h0, to: h1"} {
-		_, err := Parse("f.yaml", []byte(strings.Replace(waited, "name: ask, from: h0, to: h1", bad, 1)))
+	for _, bad := range [][2]string{
+		{"ask, from: h0, to: h1", "ask, from: h0, to: h9"},
+		{"ask, from: h0, to: h1", "ask, from: h9, to: h1"},
+		{"answer, from: h1, to: h0", "answer, from: h1, to: h9"},
+		{"flood, from: h1..h2", "flood, from: h1..h9"},
+		{"ranks: [h0, h3]", "ranks: [h0, h9]"},
+	} {
+		_, err := Parse("f.yaml", []byte(strings.Replace(waited, bad[0], bad[1], 1)))
 		if err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want one fault: %v", err)
+			t.Errorf("%s: want one fault: %v", bad[1], err)
 		}
+	}
+}
+
+// Each sender of an entry waits for what it observes, and each rank of a collective, at either end of a flow.
+func TestSendersWaitForWhatTheyObserve(t *testing.T) {
+	s := parsed(t, strings.NewReplacer("[answer, think]", "[answer, think, plain]", "ranks: [h0, h3], after: [flood]", "ranks: [h3, h2], after: [flood]").Replace(waited))
+	if got := fmt.Sprint(s.Flows[2].After, s.Flows[3].After); got != "[answer think] [plain]" {
+		t.Error(got)
+	}
+	var begin string
+	for _, step := range listedSteps(s, 2) {
+		if strings.HasPrefix(step, "send to h3 message") {
+			begin = step
+		}
+	}
+	// Steps 0 and 1 are the flows of flood, 2 joins them, 3 is the start of sum, 4 waits for both.
+	if got := listedSteps(s, 2); begin != "send to h3 message 1 of sum: done 4" || got[2] != "calc on processor 0: done 0, done 1" || got[4] != "calc on processor 0: done 2, done 3" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Earliest instants have a processor each, which no program uses.
+func TestInstantsHaveProcessors(t *testing.T) {
+	text := strings.Replace(waited, "{name: tail,", "{name: more, from: h0, to: h1, size: 1KB, start: 6us, after: [answer]}\n  - {name: again, from: h0, to: h1, size: 1KB, start: 5us, after: [answer]}\n  - {name: tail,", 1)
+	s := parsed(t, strings.Replace(text, "calc 20us after", "calc 20us on 7 after", 1))
+	used := map[uint16]int64{}
+	for h, i := s.StepsOf(0), 0; i < h.Len(); i++ {
+		if step := h.At(i); step.Kind == program.Calc && step.Amount > 0 && step.Processor > 7 {
+			if _, twice := used[step.Processor]; twice {
+				t.Errorf("processor %d has two instants", step.Processor)
+			}
+			used[step.Processor] = step.Amount
+		}
+	}
+	if d := cmp.Diff(map[uint16]int64{9: 5e6, 10: 6e6}, used); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -182,6 +226,15 @@ func TestCyclesOverHosts(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// Steps are refused only if they certainly wait for each other: a receive may take one of two messages. Programs without flows
+// that are waited for may wait for each other's messages, and then end with the steps that wait.
+func TestMessagesThatMayCome(t *testing.T) {
+	parsed(t, strings.Replace(waited, "  h3: calc 1us after plain, sum once_started tail",
+		"    r: receive from h3\n    send 1B to h3 after answer, r\n    send 1B to h3\n  h3: |\n    m: receive from h0\n    send 1B to h0 after m", 1))
+	rack, _, _ := strings.Cut(waited, "flows:")
+	parsed(t, rack+"programs:\n  h0: |\n    r: receive from h1\n    send 1B to h1 after r\n  h1: |\n    r: receive from h0\n    send 1B to h0 after r\n")
 }
 
 // A name is that of a step first.
