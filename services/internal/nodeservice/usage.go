@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
 // usage is the resource usage of this process so far.
@@ -17,12 +18,10 @@ type usage struct {
 }
 
 // used returns the current usage. The resident set comes from /proc, because
-// getrusage(2) includes the memory of the process that started this one.
-func used() (u usage) {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil {
-		u.cpu = time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	}
+// getrusage(2) includes the memory of the process that started this one. It is
+// unknown on systems without /proc.
+func used() usage {
+	u := usage{cpu: runner.CPUTime()}
 	status, err := os.Open("/proc/self/status")
 	if err != nil {
 		return u

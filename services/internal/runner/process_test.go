@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func child(text string) error {
 	r, err := New(Config{
 		Run: "bench", Group: s.names[i], Nodes: []Node{{s.names[i], s.toys[i], s.toys[i].ports}}, Conn: conn, Quiet: true,
 		Reached: func(_ unit.Time, r *Result) {
-			_ = json.NewEncoder(os.Stdout).Encode(report{*r, processor() - before})
+			_ = json.NewEncoder(os.Stdout).Encode(report{*r, CPUTime() - before})
 		},
 	})
 	if err != nil {
@@ -74,7 +73,7 @@ func child(text string) error {
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	before = processor()
+	before = CPUTime()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = in.ReadString('\n')
@@ -87,13 +86,6 @@ func child(text string) error {
 type report struct {
 	Result
 	CPU time.Duration
-}
-
-// processor returns the CPU time that this process has used.
-func processor() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkProcesses runs a process per node over one NATS server and reports
@@ -134,7 +126,7 @@ func fork(b *testing.B, name string, s *shape) *outcome {
 		c.line(b)
 	}
 	b.StartTimer()
-	before := processor()
+	before := CPUTime()
 	for _, c := range children {
 		fmt.Fprintln(c.in)
 	}
@@ -149,7 +141,7 @@ func fork(b *testing.B, name string, s *shape) *outcome {
 		}
 	}
 	b.StopTimer()
-	b.ReportMetric((processor() - before).Seconds(), "bus-cpu-s")
+	b.ReportMetric((CPUTime() - before).Seconds(), "bus-cpu-s")
 	b.ReportMetric(nodes.Seconds(), "nodes-cpu-s")
 	return o
 }
