@@ -29,7 +29,7 @@ FUZZTIME ?= 10000x
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 40m
 
-.PHONY: build test race lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
+.PHONY: build test race portable lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -39,6 +39,13 @@ test:
 
 race: ## packages with goroutines; fabric has none (fabric/arch_test.go), a study only runs it, and kubernetes prints text
 	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes)
+
+# With the profile of cmd/rackfab, go would compile every package once more per system.
+portable: export CGO_ENABLED := 0
+portable: export GOFLAGS += -pgo=off
+portable: ## build for the systems other than this one: two of them with the tests, which vet compiles
+	@for target in windows/amd64 darwin/arm64; do echo "vet $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} go vet ./...; done
+	@for target in linux/amd64 linux/arm64 darwin/amd64 windows/arm64; do echo "build $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} go build ./...; done
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) config verify
