@@ -75,7 +75,7 @@ func begun(s *topology.Scenario, nodes []*NodeResult) *topology.Scenario {
 		}
 	}
 	for _, f := range r.Flows {
-		if f.Burst >= 0 && len(r.Bursts[f.Burst].After) > 0 {
+		if f.Burst >= 0 {
 			r.Bursts[f.Burst].At = min(r.Bursts[f.Burst].At, f.Start)
 		}
 	}
