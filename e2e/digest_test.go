@@ -89,10 +89,17 @@ func TestPathsMatchOnCoresAndOverNATS(t *testing.T) {
 	}
 }
 
-// COLL-16: A program that waits for messages of other processes, and a collective, run as in memory.
+// COLL-16, PROG-5: A program that waits for messages of other processes, flows that wait for those of others, and
+// collectives, run as in memory.
 func TestProgramsOverNATSMatchMemory(t *testing.T) {
+	for _, file := range []string{"programs", "waits"} {
+		t.Run(file, func(t *testing.T) { programsMatch(t, "testdata/"+file+".yaml") })
+	}
+}
+
+func programsMatch(t *testing.T, file string) {
 	run := func(bus ...string) *measure.Results {
-		return start(t, append([]string{"testdata/programs.yaml", "--scheme", "pcn,nscc"}, bus...)...).results(t)
+		return start(t, append([]string{file, "--scheme", "pcn,nscc"}, bus...)...).results(t)
 	}
 	memory := run("--bus", "memory")
 	for name, other := range map[string]*measure.Results{

@@ -1,7 +1,10 @@
 package scenariofile
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 )
@@ -13,6 +16,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(changed))
 	f.Add([]byte(leafSpine))
 	f.Add([]byte(loaded))
+	f.Add([]byte(programmed))
+	f.Add([]byte(collected))
+	f.Add([]byte(waited))
 	for _, keys := range []string{"leaf-spine, hosts: 2, oversubscription: 0.5", "fat-tree, k: 2, parallel: 2", "rail, servers: 2, nics: 2, spines: none"} {
 		f.Add([]byte(byTemplate(keys)))
 	}
@@ -25,6 +31,36 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := Parse("fuzz.yaml", data); err == nil {
 			same(t, s)
+		}
+	})
+}
+
+// PROG-9: The steps that WritePrograms writes are read back, whatever the programs and collectives are.
+func FuzzWritePrograms(f *testing.F) {
+	for _, text := range []string{programmed, collected, strings.Replace(collected, ", class: 4", "", 1), waiting, dispatched, waited} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse("fuzz.yaml", data)
+		if err != nil {
+			return
+		}
+		var programs strings.Builder
+		if WritePrograms(&programs, s) != nil {
+			return
+		}
+		rack := *s
+		rack.Programs, rack.Collectives = nil, nil
+		text, err := encode(&rack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("written.yaml", append(text, programs.String()...))
+		if err != nil {
+			t.Fatalf("%v\nin\n%s%s", err, text, programs.String())
+		}
+		if diff := cmp.Diff(stepsIn(s, firstTag(s)), stepsIn(again, 0)); diff != "" {
+			t.Fatalf("%s\nin\n%s", diff, programs.String())
 		}
 	})
 }

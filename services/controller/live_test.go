@@ -15,6 +15,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/changes"
@@ -37,19 +38,47 @@ flows:
   - {name: F0, from: h0, to: r0, size: endless}
 `
 
+// programmed is looped with a program, a collective, and flows that wait; the last of them begin after more than 300us.
+const programmed = looped + `  - {name: ask, from: h1, to: r0, size: 200KB}
+  - {name: answer, from: r0, to: h1, size: 200KB, after: [ask]}
+bursts:
+  - {name: late, from: h0..h2, to: r0, size: 30KB, flows_per_sender: 2, after: [answer, wait]}
+programs:
+  h0: |
+    send 300KB to h2
+    wait: calc 300us
+  h2: |
+    r: receive from h0
+    wait: calc 200us after r
+    calc 1us after late
+collectives:
+  - {name: sum, kind: all-reduce, ranks: [h0, h1, h2, r0], size: 400KB, after: [answer, wait]}
+`
+
 // started returns a rig with real nodes in a live run.
 func started(t *testing.T, o Options) *rig {
 	t.Helper()
+	return startedWith(t, o, looped)
+}
+
+// startedWith is started with another scenario.
+func startedWith(t *testing.T, o Options, scenario string) *rig {
+	t.Helper()
 	r := newRigWith(t, o)
-	r.nodes(t, parse(t, []byte(looped)))
-	r.startRack(t)
+	r.nodes(t, parse(t, []byte(scenario)))
+	r.startRackWith(t, scenario)
 	return r
 }
 
 // startRack begins a live run.
 func (r *rig) startRack(t *testing.T) {
 	t.Helper()
-	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "live", Scenario: []byte(looped)}); err != nil {
+	r.startRackWith(t, looped)
+}
+
+func (r *rig) startRackWith(t *testing.T, scenario string) {
+	t.Helper()
+	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "live", Scenario: []byte(scenario)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -73,7 +102,7 @@ func (r *rig) journal(t *testing.T) *rackfabv1.Journal {
 }
 
 // replayed checks that the journal has its digest when it is replayed as a batch run.
-func replayed(t *testing.T, j *rackfabv1.Journal) {
+func replayed(t *testing.T, j *rackfabv1.Journal) *measure.Run {
 	t.Helper()
 	run, err := lab.Measure(parse(t, j.GetScenario()))
 	if err != nil {
@@ -82,16 +111,26 @@ func replayed(t *testing.T, j *rackfabv1.Journal) {
 	if want := fmt.Sprintf("%016x", j.GetDigest()); run.Digest != want {
 		t.Errorf("replayed to %s: %s, live %s", unit.Time(j.GetAtPs()), run.Digest, want)
 	}
+	return run
 }
 
 // A live run with random changes, in steps of random length, replays to the same
 // digest at every instant. The seeds are fixed.
 func TestLiveRunReplays(t *testing.T) {
+	replays(t, looped)
+}
+
+// PROG-5: So does one with programs and flows that wait.
+func TestLiveProgramsReplay(t *testing.T) {
+	replays(t, programmed)
+}
+
+func replays(t *testing.T, scenario string) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			r := started(t, Options{NodeLimit: NodeLimit})
+			r := startedWith(t, Options{NodeLimit: NodeLimit}, scenario)
 			random := rand.New(rand.NewPCG(seed, 7))
-			source := steering.New(parse(t, []byte(looped)), seed)
+			source := steering.New(parse(t, []byte(scenario)), seed)
 			for made := 0; made < 60; {
 				at := r.step(t, 1+unit.Time(random.Int64N(int64(40*unit.Microsecond))))
 				if at.GetAtPs() != at.GetGrantedPs() {
@@ -120,7 +159,9 @@ func TestLiveRunReplays(t *testing.T) {
 			}
 			r.step(t, 200*unit.Microsecond)
 			j := r.journal(t)
-			replayed(t, j)
+			if p := replayed(t, j).Programs; p != nil && p.Done < 5 {
+				t.Errorf("%d of %d steps are done, want some that waited", p.Done, p.Steps)
+			}
 			report, err := stopped(t, r).Run(t.Context(), &Request{RunId: "again", Scenario: j.GetScenario(), Quiet: true}, nil)
 			if err != nil || report.Digest != j.GetDigest() {
 				t.Errorf("replayed over the bus: %v, %v, want %016x", report, err, j.GetDigest())
