@@ -73,6 +73,9 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	ring := filepath.Join(dir, "ring.yaml")
 	writeLines(t, ring, block(t, "../docs/guide/programs.md", "name: ring", 1))
 	programs := printed(t, "run", ring, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "ring"))
+	reply := filepath.Join(dir, "reply.yaml")
+	writeLines(t, reply, block(t, "../docs/guide/programs.md", "name: reply", 1))
+	waits := printed(t, "run", reply, "--bus", "memory", "--scheme", "pcn,dcqcn", "--out", filepath.Join(dir, "reply"))
 	training := filepath.Join(dir, "training.yaml")
 	writeLines(t, training, block(t, "../docs/guide/collectives.md", "name: training", 1))
 	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "training"))
@@ -90,6 +93,7 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		{"../README.md", "critical path", 1, trace},
 		{"../docs/guide/traces.md", "critical path", 1, trace},
 		{"../docs/guide/programs.md", "ring, seed 1", 1, programs},
+		{"../docs/guide/programs.md", "reply, seed 1", 1, waits},
 		{"../docs/guide/collectives.md", "training, seed 1", 1, collectives},
 		{"../docs/guide/explain.md", "1. First cause", 1, following(why, "1. First cause")},
 		{"../docs/guide/explain.md", "2. How PAUSE spread to s1", 1, following(why, "2. How")},

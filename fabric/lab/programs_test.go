@@ -52,7 +52,7 @@ func randomPrograms(t *rapid.T, n int) string {
 	return b.String()
 }
 
-// Random programs under every scheme, over links that lose frames: each step runs once, after all that it
+// PROG-5: Random programs under every scheme, over links that lose frames: each step runs once, after all that it
 // waits for, and a message is received after it was sent.
 func TestRandomProgramsRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,7 +162,7 @@ programs:
 	}
 }
 
-// A run that ends before its programs says which steps wait, and for what.
+// PROG-6: A run that ends before its programs says which steps wait, and for what.
 func TestStepsThatWaitAreNamed(t *testing.T) {
 	run := measured(t, programs(t, `scheme: pfc
 programs:

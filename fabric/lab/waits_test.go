@@ -63,6 +63,9 @@ func TestRandomWaitsRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
+		if _, err := scenariofile.Marshal(s); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
 		l, err := lab.New(s)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +116,7 @@ func (w *waits) hear(node int, notes []fabric.Note) {
 	}
 }
 
-// check checks the steps of a host.
+// check checks the steps of a host. PROG-2: A Transfer ends with the last ACK, an Arrival with the last byte before it.
 func (w *waits) check(s *topology.Scenario, h *topology.HostSteps) {
 	checkSteps(w.t, s, h, w.done)
 	for i := range h.Len() {

@@ -94,6 +94,7 @@ func TestProgramsRoundTrip(t *testing.T) {
 	}
 }
 
+// PROG-3, PROG-4: Receives that nothing sends, unknown steps and cycles of one host are refused.
 func TestFaultsOfPrograms(t *testing.T) {
 	tests := []struct{ name, old, with, want string }{
 		{"no step", "s: send", "s: sends", `10: programs.h0: invalid step "sends 1MB to h1 tag 3", want [label:] send`},

@@ -19,6 +19,7 @@ var titles = map[string]string{
 	"TRIM": "packets trimmed instead of dropped",
 	"NSCC": "network signalled congestion control of Ultra Ethernet",
 	"COLL": "collectives' steps, times and explanations",
+	"PROG": "steps of hosts, and flows that wait",
 	"IMP":  "traces, captures and files of other simulators",
 	"RCCC": "receiver credit of Ultra Ethernet over several paths",
 }
