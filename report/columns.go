@@ -24,7 +24,7 @@ func figuresOf(s *topology.Scenario, runs []*measure.Run) (list []measure.Figure
 	for i, c := range collectives[:min(len(collectives), maxColumns)] {
 		list = append(list, c.List(&s.Collectives[i])...)
 	}
-	if len(s.Programs) > 0 {
+	if len(s.Programs) > 0 || slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Step }) {
 		list = append(list, measure.ProgramTime, measure.ProgramSteps)
 	}
 	list = append(list, measure.Drops)
