@@ -251,14 +251,11 @@ func (b *builder) checkClass(s *topology.SwitchSettings, class fabric.Priority, 
 // checkBuffer checks that the buffer holds all reserves and headrooms. It also checks
 // that each threshold fits the remaining shared buffer and admits a frame.
 func (b *builder) checkBuffer(s *topology.SwitchSettings, src *source, links []topology.Link) {
-	var frame, set unit.Bytes
+	var frame unit.Bytes
 	for _, l := range links {
 		frame = max(frame, l.MTU)
 	}
-	for class := range fabric.Priority(fabric.Priorities) {
-		p := s.Profile(class)
-		set += unit.Bytes(len(links)) * p.SetAside()
-	}
+	set := buffered(s, len(links))
 	shared := s.Buffer - set
 	if !b.require(shared >= frame, src.of("buffer"), "%s is too small: %s, and one shared frame, need %s", s.Buffer, setAside(s, len(links)), set+frame) {
 		return
@@ -266,6 +263,15 @@ func (b *builder) checkBuffer(s *topology.SwitchSettings, src *source, links []t
 	for class := range fabric.Priority(fabric.Priorities) {
 		b.checkThreshold(s, class, src, shared, frame)
 	}
+}
+
+// buffered returns the reserves and headrooms of all classes at a number of ports.
+func buffered(s *topology.SwitchSettings, ports int) (set unit.Bytes) {
+	for class := range fabric.Priority(fabric.Priorities) {
+		p := s.Profile(class)
+		set += unit.Bytes(ports) * p.SetAside()
+	}
+	return set
 }
 
 // setAside describes the reserves and headrooms of the classes.
