@@ -42,8 +42,8 @@ func (c *chakra) at(r *chakraRank, id uint64, format string, args ...any) {
 // Chakra returns the scenario of execution traces, one file per rank: rank n is the program of h<n>, and its
 // collectives are collectives of the scenario. groups is a JSON file with the ranks of groups by their names, nil for
 // those that the traces describe. rack is the text of a scenario with these NICs and without programs and
-// collectives; if it is nil, the hosts are around one switch. The error has a line per fault.
-func Chakra(traces []File, groups, rack *File, star Star) (*Imported, error) {
+// collectives; if it is nil, layout is the rack. The error has a line per fault.
+func Chakra(traces []File, groups, rack *File, layout Layout) (*Imported, error) {
 	c := &chakra{groups: map[string][]int{}, left: map[string]int{}}
 	c.order(traces)
 	if groups != nil {
@@ -64,13 +64,13 @@ func Chakra(traces []File, groups, rack *File, star Star) (*Imported, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	text, err := c.rack(rack, star)
+	text, err := c.rack(rack, layout)
 	if err != nil {
 		return nil, err
 	}
 	text = appendCollectives(appendPrograms(text, hosts), list)
 	if rack == nil {
-		return star.finished(text, c.notes())
+		return layout.finished(text, c.notes())
 	}
 	return finished(text, c.notes())
 }
@@ -106,9 +106,12 @@ func (c *chakra) order(traces []File) {
 }
 
 // rack returns the text of the rack.
-func (c *chakra) rack(rack *File, star Star) ([]byte, error) {
+func (c *chakra) rack(rack *File, layout Layout) ([]byte, error) {
 	if rack == nil {
-		return star.scenario("chakra-import", c.ranks[0].file+" and others, traces of Chakra", len(c.ranks), &c.load), nil
+		if err := layout.holds(len(c.ranks), fmt.Sprintf("%s and others have %d ranks", c.ranks[0].file, len(c.ranks))); err != nil {
+			return nil, err
+		}
+		return layout.scenario("chakra-import", c.ranks[0].file+" and others, traces of Chakra", len(c.ranks), &c.load), nil
 	}
 	s, err := rack.withHosts(len(c.ranks), func(i int) string { return "runs " + c.ranks[i].file })
 	if err != nil {

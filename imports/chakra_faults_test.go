@@ -82,7 +82,7 @@ t.1.et: node 1: group "2" has ranks [1], but [0] at another node`},
 		"too many":   {[]File{{"t.0.et", append(big, make([]byte, 1<<21+1)...)}}, "t.0.et: message 2097153: the traces have more than 2097152 nodes, the most that can be imported"},
 		"garbage":    {[]File{{"t.0.et", append(big, 1, 0xff)}}, "t.0.et: message 1: malformed, want a Node in protobuf"},
 	} {
-		if _, err := Chakra(c.files, nil, nil, testStar); err == nil || err.Error() != c.want {
+		if _, err := Chakra(c.files, nil, nil, testLayout); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n%v\nwant\n%s", name, err, c.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestChakraGroupsFile(t *testing.T) {
 		etFile("t.0.et", groupsNode(1, `[{"pg_name": "5", "ranks": [0]}]`), collNode(2, 0, 80, "5")),
 		etFile("t.1.et", collNode(1, 0, 80, "5")),
 	}
-	out, err := Chakra(traces, &File{"groups.json", []byte(`{"5": [1, 0]}`)}, nil, testStar)
+	out, err := Chakra(traces, &File{"groups.json", []byte(`{"5": [1, 0]}`)}, nil, testLayout)
 	if err != nil || !strings.Contains(string(out.Scenario), "ranks: [h1, h0], size: 80B}") {
 		t.Errorf("%v", err)
 	}
@@ -104,7 +104,7 @@ func TestChakraGroupsFile(t *testing.T) {
 		`[1]`:                        `groups.json: json: cannot unmarshal array`,
 		`{"6": []}`:                  "t.0.et: node 2: no METADATA node and no file of groups describes group \"5\"",
 	} {
-		if _, err := Chakra(traces, &File{"groups.json", []byte(text)}, nil, testStar); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := Chakra(traces, &File{"groups.json", []byte(text)}, nil, testLayout); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -57,7 +57,7 @@ func TestChakraFormat(t *testing.T) {
 		inside(10, append(etMessage{}.text(1, "comm_priority"), protowire.AppendFixed64(protowire.AppendTag(nil, 21, protowire.Fixed64Type), 1)...)).
 		inside(10, etMessage{}.text(1, "involved_dim").inside(28, etMessage{}.varint(1, 0))).
 		inside(10, etMessage{}.text(1, "pg_name").text(29, "7"))
-	out, err := Chakra([]File{etBytes("t.0.et", groups, load, calc, send, gather), etBytes("t.1.et", receive, gather)}, nil, nil, testStar)
+	out, err := Chakra([]File{etBytes("t.0.et", groups, load, calc, send, gather), etBytes("t.1.et", receive, gather)}, nil, nil, testLayout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestChakraRanks(t *testing.T) {
 		files = append(files, etFile(fmt.Sprintf("t.%d.et", 11-i), compNode(uint64(11-i), 1)))
 		want += fmt.Sprintf("  h%d: |\n    n%[1]d: calc 1us\n", i)
 	}
-	if out, err := Chakra(files, nil, nil, testStar); err != nil || !strings.HasSuffix(string(out.Scenario), want) {
+	if out, err := Chakra(files, nil, nil, testLayout); err != nil || !strings.HasSuffix(string(out.Scenario), want) {
 		t.Errorf("%v", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestChakraOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Chakra([]File{etFile("t.0.et", list...), etFile("t.1.et", list...)}, &File{"g.json", text}, nil, testStar)
+	out, err := Chakra([]File{etFile("t.0.et", list...), etFile("t.1.et", list...)}, &File{"g.json", text}, nil, testLayout)
 	if err != nil || !strings.HasSuffix(string(out.Scenario), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -71,7 +71,7 @@ func TestChakraTopology(t *testing.T) {
 	traces := func() []File {
 		return []File{etFile("t.0.et", collNode(1, 9, 0, "")), etFile("t.1.et", collNode(1, 9, 0, ""))}
 	}
-	out, err := Chakra(traces(), nil, &File{"rack.yaml", []byte(rack)}, testStar)
+	out, err := Chakra(traces(), nil, &File{"rack.yaml", []byte(rack)}, testLayout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestChakraTopology(t *testing.T) {
 		{traces(), rack + "programs: {h0: calc 1us}\n", "rack.yaml: has programs already"},
 		{traces(), "name: [", "rack.yaml:1: "},
 	} {
-		if _, err := Chakra(c.traces, nil, &File{"rack.yaml", []byte(c.rack)}, testStar); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+		if _, err := Chakra(c.traces, nil, &File{"rack.yaml", []byte(c.rack)}, testLayout); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}

@@ -37,7 +37,7 @@ func randomRank(t *rapid.T) (list nodes) {
 func TestChakraWaitsAreThoseOfNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := randomRank(t)
-		out, err := Chakra([]File{etFile("t.0.et", list...)}, nil, nil, testStar)
+		out, err := Chakra([]File{etFile("t.0.et", list...)}, nil, nil, testLayout)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func with(n *chakrav1.Node, attr ...*chakrav1.Attribute) *chakrav1.Node {
 
 // imported returns the scenario of two ranks.
 func chakraOf(rank0, rank1 []*chakrav1.Node) (*Imported, error) {
-	return Chakra([]File{etFile("t.0.et", rank0...), etFile("t.1.et", rank1...)}, nil, nil, testStar)
+	return Chakra([]File{etFile("t.0.et", rank0...), etFile("t.1.et", rank1...)}, nil, nil, testLayout)
 }
 
 type nodes = []*chakrav1.Node
@@ -214,7 +214,7 @@ func TestChakraGzip(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Data = b.Bytes()
-	if out, err := Chakra([]File{f}, nil, nil, testStar); err != nil || !strings.Contains(string(out.Scenario), "n1: calc 4us\n") {
+	if out, err := Chakra([]File{f}, nil, nil, testLayout); err != nil || !strings.Contains(string(out.Scenario), "n1: calc 4us\n") {
 		t.Errorf("%v", err)
 	}
 	const limit = "larger than 3 bytes without compression, the most that can be imported"
@@ -222,7 +222,7 @@ func TestChakraGzip(t *testing.T) {
 		t.Errorf("%v, want %s", err, limit)
 	}
 	f.Data = f.Data[:len(f.Data)-9]
-	if _, err := Chakra([]File{f}, nil, nil, testStar); err == nil || err.Error() != "t.0.et.gz: unexpected EOF" {
+	if _, err := Chakra([]File{f}, nil, nil, testLayout); err == nil || err.Error() != "t.0.et.gz: unexpected EOF" {
 		t.Errorf("%v", err)
 	}
 }
@@ -238,7 +238,7 @@ func FuzzChakra(f *testing.F) {
 		if groups != nil {
 			g = &File{"g.json", groups}
 		}
-		if out, err := Chakra([]File{{"t.0.et", a}, {"t.1.et", b}}, g, nil, testStar); err == nil {
+		if out, err := Chakra([]File{{"t.0.et", a}, {"t.1.et", b}}, g, nil, testLayout); err == nil {
 			if _, err := scenariofile.Parse("s", out.Scenario); err != nil {
 				t.Errorf("%v\n%s", err, out.Scenario)
 			}

@@ -10,14 +10,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// finished returns the scenario of steps around one switch, whose run is as long as all steps one after the other. It
+// finished returns the scenario of steps, whose run is as long as all steps one after the other. It
 // makes the run shorter if the steps are known to take less: twice as long as they take, about, and 1 ms.
-func (s Star) finished(text []byte, notes []string) (*Imported, error) {
+func (l Layout) finished(text []byte, notes []string) (*Imported, error) {
 	of, err := parsed(text)
 	if err != nil {
 		return nil, err
 	}
-	if takes, ok := s.lasting(of); ok {
+	if takes, ok := l.lasting(of); ok {
 		shorter := (2*takes + unit.Millisecond + unit.Microsecond - 1) / unit.Microsecond * unit.Microsecond
 		text = bytes.Replace(text, lines(of.Duration), lines(min(of.Duration, shorter)), 1)
 	}
@@ -34,18 +34,18 @@ func lines(duration unit.Time) []byte {
 	return b
 }
 
-// timeline runs the steps of a scenario around one switch: processors run one calculation at a time, and a host
+// timeline runs the steps of a scenario in a rack without congestion: processors run one calculation at a time, and a host
 // sends and receives at half of its rate, one message after the other.
 type timeline struct {
-	s     *topology.Scenario
-	star  Star
-	first []int       // index of the first step of a host, by the order of Steps
-	host  []int32     // of a step, the index in Steps
-	lacks []int32     // what a step waits for and is not done
-	ready []unit.Time // when a step begins
-	ends  []unit.Time
-	after [][]edge
-	due   agenda.Agenda // of the steps that wait for nothing
+	s      *topology.Scenario
+	layout Layout
+	first  []int       // index of the first step of a host, by the order of Steps
+	host   []int32     // of a step, the index in Steps
+	lacks  []int32     // what a step waits for and is not done
+	ready  []unit.Time // when a step begins
+	ends   []unit.Time
+	after  [][]edge
+	due    agenda.Agenda // of the steps that wait for nothing
 
 	processors       map[[2]int]unit.Time // when a processor is free, by host and number
 	sending, arrived map[int]unit.Time    // when a host's messages have left and arrived, by node
@@ -59,8 +59,8 @@ type edge struct {
 
 // lasting returns how long the steps of a scenario take, about. It returns false if that is unknown: receives take messages
 // of any host or tag, or steps wait for each other.
-func (s Star) lasting(of *topology.Scenario) (longest unit.Time, ok bool) {
-	t := &timeline{s: of, star: s, processors: map[[2]int]unit.Time{}, sending: map[int]unit.Time{}, arrived: map[int]unit.Time{}}
+func (l Layout) lasting(of *topology.Scenario) (longest unit.Time, ok bool) {
+	t := &timeline{s: of, layout: l, processors: map[[2]int]unit.Time{}, sending: map[int]unit.Time{}, arrived: map[int]unit.Time{}}
 	t.number()
 	if !t.connect() {
 		return 0, false
@@ -166,11 +166,11 @@ func (t *timeline) run(i int) {
 		t.processors[on] = t.ends[i]
 	case program.Send:
 		const header = 200 // bytes, more than those of a packet
-		takes := t.star.Rate.Serialise(2 * unit.Bytes(s.Amount+header))
+		takes := t.layout.Rate.Serialise(2 * unit.Bytes(s.Amount+header))
 		to := int(s.Peer)
 		t.sending[h.Node] = later(max(t.ready[i], t.sending[h.Node]), takes)
 		t.arrived[to] = max(t.sending[h.Node], later(t.arrived[to], takes))
-		t.ends[i] = later(t.arrived[to], 8*t.star.Delay)
+		t.ends[i] = later(t.arrived[to], 8*t.layout.Delay)
 	case program.Receive: // ends with its message
 	}
 }

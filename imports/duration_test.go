@@ -73,7 +73,7 @@ func TestDuration(t *testing.T) {
 		}
 	}
 	slow := File{"t.goal", []byte("num_ranks 2\nrank 0 {\na: calc 1\nb: send 2147483648b to 1\nb requires a\n}\nrank 1 { recv 5b from 0 }\n")}
-	if out, err := GOAL(slow, nil, Star{Rate: unit.KilobitPerSec, Delay: unit.Microsecond}); err != nil || !strings.Contains(string(out.Scenario), "\nduration: 1000s\n") {
+	if out, err := GOAL(slow, nil, Layout{Rate: unit.KilobitPerSec, Delay: unit.Microsecond}); err != nil || !strings.Contains(string(out.Scenario), "\nduration: 1000s\n") {
 		t.Errorf("%v", err)
 	}
 	part := []*chakrav1.Node{collNode(1, 0, 1e6, "")}

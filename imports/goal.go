@@ -32,9 +32,8 @@ type goalRank struct {
 }
 
 // GOAL returns the scenario of a trace: rank n is the program of h<n>. rack is the text of a scenario with
-// these NICs and without programs; if it is nil, the hosts are around one switch. The error has a line
-// per fault.
-func GOAL(trace File, rack *File, star Star) (*Imported, error) {
+// these NICs and without programs; if it is nil, layout is the rack. The error has a line per fault.
+func GOAL(trace File, rack *File, layout Layout) (*Imported, error) {
 	g := &goal{file: trace.Name, in: -1}
 	g.read(trace.Data)
 	if g.in >= 0 {
@@ -48,7 +47,10 @@ func GOAL(trace File, rack *File, star Star) (*Imported, error) {
 	}
 	var text []byte
 	if rack == nil {
-		text = star.scenario("goal-import", g.file+", a trace in GOAL", len(g.ranks), &g.load)
+		text = layout.scenario("goal-import", g.file+", a trace in GOAL", len(g.ranks), &g.load)
+		if err := layout.holds(len(g.ranks), fmt.Sprintf("%s has %d ranks", g.file, len(g.ranks))); err != nil {
+			return nil, err
+		}
 	} else {
 		s, err := rack.withHosts(len(g.ranks), func(i int) string { return fmt.Sprintf("runs rank %d of %s", i, g.file) })
 		if err != nil {
@@ -65,7 +67,7 @@ func GOAL(trace File, rack *File, star Star) (*Imported, error) {
 	}
 	text = appendPrograms(text, hosts)
 	if rack == nil {
-		return star.finished(text, g.notes())
+		return layout.finished(text, g.notes())
 	}
 	return finished(text, g.notes())
 }

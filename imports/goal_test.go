@@ -8,10 +8,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-var testStar = Star{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
+var testLayout = Layout{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
 
 func traced(text string, rack *File) (*Imported, error) {
-	return GOAL(File{"t.goal", []byte(text)}, rack, testStar)
+	return GOAL(File{"t.goal", []byte(text)}, rack, testLayout)
 }
 
 // IMP-8: Each statement becomes a step.

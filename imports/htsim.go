@@ -68,11 +68,11 @@ type htsimRack interface {
 
 // HTSim returns the scenario of a connection matrix of htsim: flows, and programs for those that triggers
 // start or that activate some. start is the unit of start, unit.Microsecond or unit.Picosecond.
-// Without a topology the hosts are around one switch. The error has a line per fault.
-func HTSim(connections File, topo *File, star Star, start unit.Time) (*Imported, error) {
+// Without a topology layout is the rack. The error has a line per fault.
+func HTSim(connections File, topo *File, layout Layout, start unit.Time) (*Imported, error) {
 	h := &htsim{file: connections.Name, unit: start, header: map[string]htsimCount{}, triggers: map[int64]*htsimTrigger{}}
 	h.read(connections.Data)
-	var rack htsimRack = star
+	var rack htsimRack = layout
 	if topo != nil {
 		tree := readFatTree(*topo, &h.faults)
 		h.notes = append(h.notes, tree.notes...)
@@ -80,6 +80,10 @@ func HTSim(connections File, topo *File, star Star, start unit.Time) (*Imported,
 			h.fault(h.file, n.line, "Nodes %d, but %s has %d", n.n, topo.Name, tree.header["nodes"])
 		}
 		rack = tree
+	} else if n := h.header["Nodes"]; len(h.list) == 0 {
+		if err := layout.holds(int(n.n), fmt.Sprintf("Nodes %d", n.n)); err != nil {
+			h.fault(h.file, n.line, "%v", err)
+		}
 	}
 	if err := h.err(); err != nil {
 		return nil, err
@@ -161,11 +165,11 @@ func (h *htsim) name(i int) string {
 	}
 }
 
-// speed returns the rate of a host's link.
-func (s Star) speed() unit.Rate { return s.Rate }
+// speed returns the rate of a host's link, divided by the oversubscription of the switches.
+func (l Layout) speed() unit.Rate { return l.Rate }
 
-// uplink returns none: a star has no links between switches.
-func (Star) uplink(string, int64, int64) (string, bool) { return "", false }
+// uplink returns none: failures name switches of a topology of htsim.
+func (Layout) uplink(string, int64, int64) (string, bool) { return "", false }
 
 // duration returns the length of the run: for all flows that may begin together, twice the time that the
 // busiest host needs for them; with the last start, the delays, and 1 ms.

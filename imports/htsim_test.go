@@ -17,7 +17,7 @@ func matrix(lines string) string {
 }
 
 func connected(text string, topo *File, start unit.Time) (*Imported, error) {
-	return HTSim(File{"t.cm", []byte(text)}, topo, testStar, start)
+	return HTSim(File{"t.cm", []byte(text)}, topo, testLayout, start)
 }
 
 // section returns the lines of a scenario from a key of the top level to the next one.

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// DefaultStar is the rack of files that have none.
-var DefaultStar = Star{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
+// DefaultLayout is the rack of files that have none.
+var DefaultLayout = Layout{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond}
 
 // kind is a kind of file.
 type kind struct {
@@ -23,13 +23,13 @@ type kind struct {
 
 // kinds are the kinds of text that are no scenario. The first that fits is that of a file.
 var kinds = []kind{
-	{"a capture", "", nil, func(f File) (*Imported, error) { return PCAP(f, nil, DefaultStar) }, ""},
+	{"a capture", "", nil, func(f File) (*Imported, error) { return PCAP(f, nil, DefaultLayout) }, ""},
 	{"a trace in GOAL", ".goal", regexp.MustCompile(`^num_ranks\s`), func(f File) (*Imported, error) {
-		return GOAL(f, nil, DefaultStar)
+		return GOAL(f, nil, DefaultLayout)
 	}, ""},
 	{"a topology of htsim", ".topo", regexp.MustCompile(`(?i)^(nodes [0-9]+\s+)?(podsize [0-9]+\s+)?tiers [0-9]+\s`), nil, "htsim --connections FILE --topology %s"},
 	{"a connection matrix of htsim", ".cm", regexp.MustCompile(`^(Nodes|Connections|Triggers|Failures) [0-9]+\s`), func(f File) (*Imported, error) {
-		return HTSim(f, nil, DefaultStar, unit.Microsecond)
+		return HTSim(f, nil, DefaultLayout, unit.Microsecond)
 	}, ""},
 	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+\s`), nil, "hpcc --topology FILE --flows %s"},
 	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},

@@ -39,9 +39,9 @@ type pcapKey struct {
 
 // PCAP returns the scenario of the requests in a capture of RoCEv2, pcap or pcapng: each queue pair becomes
 // commands with the times and sizes of its messages. Hosts are called h0, h1, ... in the order in which their
-// addresses appear. rack is the text of a scenario with these NICs and without commands; if it is nil, the hosts
-// are around one switch. The error names the file and, if it is not that of the whole file, the packet.
-func PCAP(capture File, rack *File, star Star) (*Imported, error) {
+// addresses appear. rack is the text of a scenario with these NICs and without commands; if it is nil, layout
+// is the rack. The error names the file and, if it is not that of the whole file, the packet.
+func PCAP(capture File, rack *File, layout Layout) (*Imported, error) {
 	p := &pcap{file: capture.Name, number: map[netip.Addr]int{}, pairOf: map[pcapKey]*pcapPair{}, mtu: map[[2]int]int64{}}
 	if err := p.read(capture.Data); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.file, err)
@@ -58,7 +58,10 @@ func PCAP(capture File, rack *File, star Star) (*Imported, error) {
 	notes := p.notes(d)
 	var text []byte
 	if rack == nil {
-		text = p.star(d, star)
+		if err := layout.holds(len(p.hosts), fmt.Sprintf("%s has %d addresses", p.file, len(p.hosts))); err != nil {
+			return nil, err
+		}
+		text = p.scenario(d, layout)
 	} else {
 		s, err := rack.withHosts(len(p.hosts), func(i int) string { return fmt.Sprintf("stands for %s of %s", p.hosts[i], p.file) })
 		switch {
@@ -94,16 +97,16 @@ func (p *pcap) pair(k pcapKey) *pcapPair {
 	return q
 }
 
-// star writes the rack of one switch, with the capture's packet size. The run lasts twice as long after the
+// scenario writes the rack, with the capture's packet size. The run lasts twice as long after the
 // last message as the busiest host's link needs for all bytes, and 1 ms.
-func (p *pcap) star(d *pcapDemand, star Star) []byte {
-	seconds := d.last.Seconds() + 16*float64(d.busiest(len(p.hosts)))/float64(star.Rate) + 0.001
+func (p *pcap) scenario(d *pcapDemand, layout Layout) []byte {
+	seconds := d.last.Seconds() + 16*float64(d.busiest(len(p.hosts)))/float64(layout.Rate) + 0.001
 	longest := unit.Time(1e6*min(seconds, topology.LongestRun.Seconds())) * unit.Microsecond
 	b := fmt.Appendf(nil, "# Imported from %s, a capture.\nname: pcap-import\nseed: 1\nduration: %s\n", oneLine(p.file), longest)
 	if payload := p.payload(d); payload > 0 {
 		b = fmt.Appendf(b, "defaults:\n  nic: {payload: %s}\n  link: {mtu: %s}\n", payload, max(topology.DataFrame(payload)+frame.HeaderRoom, topology.DefaultLink().MTU))
 	}
-	return star.append(b, len(p.hosts))
+	return layout.append(b, len(p.hosts))
 }
 
 // mostPayload bounds the payload that the import sets: twice the largest path MTU of InfiniBand, which the

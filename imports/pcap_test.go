@@ -87,7 +87,7 @@ func infoOf(h heard, snap int) gopacket.CaptureInfo {
 }
 
 func recorded(data []byte, rack *File) (*Imported, error) {
-	return PCAP(File{"t.pcap", data}, rack, testStar)
+	return PCAP(File{"t.pcap", data}, rack, testLayout)
 }
 
 // commandsOf returns the commands of a scenario, one line each: "Q0 put h0>h1 0ps 5B, 7ns 6B".
@@ -261,7 +261,7 @@ func TestPCAPStar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Nodes[0].NIC.Payload; got != c.payload || s.Duration != c.duration || s.Links[0].Rate != testStar.Rate {
+		if got := s.Nodes[0].NIC.Payload; got != c.payload || s.Duration != c.duration || s.Links[0].Rate != testLayout.Rate {
 			t.Errorf("%s: payload %s, duration %s, want %s, %s\n%s", c.lines, got, s.Duration, c.payload, c.duration, out.Scenario)
 		}
 	}

@@ -12,17 +12,36 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Star is a rack of one switch: the rate and the delay of the links of all hosts.
-type Star struct {
-	Rate  unit.Rate
-	Delay unit.Time
+// Layout is the rack of files that have none: hosts around one switch, whose links have this rate and delay, or a
+// template.
+type Layout struct {
+	Rate     unit.Rate
+	Delay    unit.Time
+	template *scenariofile.Template // nil for one switch
+}
+
+// ByTemplate returns the layout of a template, whose first hosts are those of the files.
+func ByTemplate(t *scenariofile.Template) Layout {
+	const longer = 3 // a path has up to 6 links, and 2 around one switch
+	return Layout{t.Rate, longer * t.Delay, t}
+}
+
+// holds returns an error if the rack cannot have that many hosts. what describes them.
+func (l Layout) holds(hosts int, what string) error {
+	if l.template == nil || hosts <= l.template.Hosts {
+		return nil
+	}
+	return fmt.Errorf("%s, but template %s has %d hosts: want a template with at least %d", what, l.template, l.template.Hosts, hosts)
 }
 
 // append writes the rack with a number of hosts, from 1.
-func (s Star) append(b []byte, hosts int) []byte {
+func (l Layout) append(b []byte, hosts int) []byte {
+	if l.template != nil {
+		return l.template.Append(b)
+	}
 	names := numbered("h", 0, hosts)
 	return fmt.Appendf(b, "nics: {%s: }\nswitches: {s0: {buffer: %dB}}\nlinks:\n  - {endpoints: [%[1]s, s0], rate: %[3]s, delay: %[4]s}\n",
-		names, bufferOf(hosts, s.Rate, s.Delay), s.Rate, s.Delay)
+		names, bufferOf(hosts, l.Rate, l.Delay), l.Rate, l.Delay)
 }
 
 // load is what the steps of all ranks do.
@@ -30,14 +49,14 @@ type load struct {
 	bytes, calc, steps float64 // bytes sent, seconds of calc, number of steps
 }
 
-// scenario writes the rack of one switch. from names the files. The run is as long as all steps one after the
+// scenario writes the rack. from names the files. The run is as long as all steps one after the
 // other, at most 1000 s.
-func (s Star) scenario(name, from string, hosts int, w *load) []byte {
-	seconds := 2*w.bytes*8/float64(s.Rate) + w.calc + 8*w.steps*s.Delay.Seconds() + 0.001
+func (l Layout) scenario(name, from string, hosts int, w *load) []byte {
+	seconds := 2*w.bytes*8/float64(l.Rate) + w.calc + 8*w.steps*l.Delay.Seconds() + 0.001
 	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
 	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1", oneLine(from), name)
 	b = append(b, lines(longest)...)
-	return s.append(b, hosts)
+	return l.append(b, hosts)
 }
 
 // withoutSteps returns an error if the scenario of a rack has programs or collectives already.

@@ -19,8 +19,9 @@ type Template struct {
 	Rate         unit.Rate // that each host has if all of them send to the other end of the rack
 	Delay        unit.Time // of the link with the longest one
 
-	topology string // value of the key topology
-	buffers  []string
+	text     string   // as given
+	topology string   // value of the key topology
+	buffers  []string // switches with a larger buffer than the default, each with its settings
 }
 
 // TemplateForm is the form of the text that ParseTemplate reads.
@@ -34,7 +35,7 @@ func ParseTemplate(text string) (*Template, error) {
 		return nil, fmt.Errorf("template %q is unknown, want one of %s, and its numbers like fat-tree:k=8,rate=400Gbps", name, strings.Join(templates.Names(), ", "))
 	}
 	var faults []error
-	t := &Template{Name: name, topology: "{template: " + name}
+	t := &Template{Name: name, text: text, topology: "{template: " + name}
 	if some {
 		faults = t.read(strings.Split(list, ","))
 	}
@@ -50,6 +51,9 @@ func ParseTemplate(text string) (*Template, error) {
 	t.complete(s)
 	return t, nil
 }
+
+// String returns the text that ParseTemplate has read.
+func (t *Template) String() string { return t.text }
 
 // read reads the numbers into the section.
 func (t *Template) read(list []string) (faults []error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/imports"
 )
@@ -48,60 +49,60 @@ func importHPCC() *cobra.Command {
 
 func importGOAL() *cobra.Command {
 	var rack string
-	var star imports.Star
+	var layout imports.Layout
 	c := importer(&cobra.Command{
 		Use: "goal FILE", Short: "Import a trace in GOAL, the text format of LogGOPSim and ATLAHS", Args: cobra.ExactArgs(1),
 		Long: "Import a trace in GOAL, as text. Rank n is the program of host hn. --topology is a scenario with these hosts and without\n" +
-			"programs; by default the hosts are around one switch, with links of --rate and --delay.",
+			"programs; by default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
 		Example: "rackfab import goal ring.goal --topology rack.yaml -o imported.yaml",
 	}, func(args []string) (*imports.Imported, error) {
 		files, err := readFiles(args[0], rack)
 		if err != nil {
 			return nil, err
 		}
-		return imports.GOAL(*files[0], files[1], star)
+		return imports.GOAL(*files[0], files[1], layout)
 	})
 	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each rank (default: hosts around one switch)")
-	starFlags(c, &star)
+	layoutFlags(c, &layout)
 	return c
 }
 
 func importPCAP() *cobra.Command {
 	var rack string
-	var star imports.Star
+	var layout imports.Layout
 	c := importer(&cobra.Command{
 		Use: "pcap FILE", Short: "Import the requests in a capture of RoCEv2", Args: cobra.ExactArgs(1),
 		Long: "Import the requests in a capture of RoCEv2, pcap or pcapng: times, verbs and sizes of each queue pair become commands. h0, h1, ... are\n" +
 			"the addresses in order of appearance. --topology is a scenario with these hosts and without commands; by default the\n" +
-			"hosts are around one switch, with links of --rate and --delay.",
+			"hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
 		Example: "rackfab import pcap capture.pcapng -o imported.yaml",
 	}, func(args []string) (*imports.Imported, error) {
 		files, err := readFiles(args[0], rack)
 		if err != nil {
 			return nil, err
 		}
-		return imports.PCAP(*files[0], files[1], star)
+		return imports.PCAP(*files[0], files[1], layout)
 	})
 	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each address (default: hosts around one switch)")
-	starFlags(c, &star)
+	layoutFlags(c, &layout)
 	return c
 }
 
 func importHTSim() *cobra.Command {
 	var connections, topo string
-	var star imports.Star
+	var layout imports.Layout
 	start := unit.Microsecond
 	c := importer(&cobra.Command{
 		Use: "htsim --connections FILE", Short: "Import a connection matrix and a topology of htsim", Args: cobra.NoArgs,
 		Long: "Import a connection matrix (.cm) of htsim and, with --topology, its fat tree (.topo). Flow n is Fn. Flows that triggers start, or that\n" +
-			"activate some, become programs. By default the hosts are around one switch, with links of --rate and --delay.",
+			"activate some, become programs. By default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
 		Example: "rackfab import htsim --connections ring.cm --topology tree.topo -o imported.yaml",
 	}, func([]string) (*imports.Imported, error) {
 		files, err := readFiles(connections, topo)
 		if err != nil {
 			return nil, err
 		}
-		return imports.HTSim(*files[0], files[1], star, start)
+		return imports.HTSim(*files[0], files[1], layout, start)
 	})
 	c.Flags().StringVar(&connections, "connections", "", "file with connections and triggers, .cm")
 	_ = c.MarkFlagRequired("connections") // the flag exists
@@ -117,19 +118,26 @@ func importHTSim() *cobra.Command {
 		}
 		return nil
 	})
-	starFlags(c, &star)
+	layoutFlags(c, &layout)
 	return c
 }
 
-// starFlags adds the flags of the rack without --topology.
-func starFlags(c *cobra.Command, star *imports.Star) {
-	cli.Var(c, "rate", "rate", imports.DefaultStar.Rate.String(), "rate of the links without --topology", func(text string) (err error) {
-		star.Rate, err = unit.ParseRate(text)
+// layoutFlags adds the flags of the rack without --topology.
+func layoutFlags(c *cobra.Command, layout *imports.Layout) {
+	cli.Var(c, "rate", "rate", imports.DefaultLayout.Rate.String(), "rate of the links around one switch", func(text string) (err error) {
+		layout.Rate, err = unit.ParseRate(text)
 		return err
 	})
-	cli.TimeFlag(c, &star.Delay, "delay", imports.DefaultStar.Delay.String(), "delay of the links without --topology")
-	c.MarkFlagsMutuallyExclusive("topology", "rate")
-	c.MarkFlagsMutuallyExclusive("topology", "delay")
+	cli.TimeFlag(c, &layout.Delay, "delay", imports.DefaultLayout.Delay.String(), "delay of the links around one switch")
+	cli.Var(c, "template", "template", "", "rack without --topology, "+scenariofile.TemplateForm+" like fat-tree:k=8, whose first hosts are those of the files (default: hosts around one switch)", func(text string) error {
+		t, err := scenariofile.ParseTemplate(text)
+		if err == nil {
+			*layout = imports.ByTemplate(t)
+		}
+		return err
+	})
+	c.MarkFlagsMutuallyExclusive("topology", "template", "rate")
+	c.MarkFlagsMutuallyExclusive("topology", "template", "delay")
 }
 
 // importer completes a command that makes a scenario with do.

@@ -12,7 +12,7 @@ import (
 
 func importChakra() *cobra.Command {
 	var traces, groups, rack string
-	var star imports.Star
+	var layout imports.Layout
 	c := importer(&cobra.Command{
 		Use: "chakra --traces PATTERN", Short: "Import execution traces of Chakra, one file per rank",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -23,7 +23,7 @@ func importChakra() *cobra.Command {
 		},
 		Long: "Import execution traces of Chakra (MLCommons), as ASTRA-sim reads them: files NAME.RANK.et, also compressed with gzip. Rank n is the\n" +
 			"program of host hn; collectives are collectives of the scenario. --topology is a scenario with these hosts and without programs; by\n" +
-			"default the hosts are around one switch, with links of --rate and --delay.",
+			"default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
 		Example: "rackfab import chakra --traces 'training.*.et' --topology rack.yaml -o imported.yaml",
 	}, func([]string) (*imports.Imported, error) {
 		list, err := readTraces(traces)
@@ -34,13 +34,13 @@ func importChakra() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		return imports.Chakra(list, files[0], files[1], star)
+		return imports.Chakra(list, files[0], files[1], layout)
 	})
 	c.Flags().StringVar(&traces, "traces", "", "pattern of the files of all ranks, in quotes: 'NAME.*.et'")
 	_ = c.MarkFlagRequired("traces") // the flag exists
 	c.Flags().StringVar(&groups, "groups", "", `JSON file with the ranks of groups, like {"1": [0, 1]} (default: those in the traces)`)
 	c.Flags().StringVar(&rack, "topology", "", "scenario file with a host for each rank (default: hosts around one switch)")
-	starFlags(c, &star)
+	layoutFlags(c, &layout)
 	return c
 }
 
