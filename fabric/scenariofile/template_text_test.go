@@ -57,21 +57,21 @@ func TestTemplateRateAndDelay(t *testing.T) {
 // Switches whose headroom needs more than the default buffer have twice what they need.
 func TestTemplateBuffers(t *testing.T) {
 	const head = "switches: # the default buffer is too small for the headroom of these\n"
-	for text, want := range map[string]string{
-		"fat-tree":                                "",
-		"fat-tree:k=32,rate=400Gbps":              "",
-		"star:hosts=300":                          head + "  s0: {buffer: 25MB}\n",
-		"rail:servers=64,rate=800Gbps,delay=10us": head + "  gpu0..gpu255: {buffer: 19MB}\n  rail0..rail3: {buffer: 770MB}\n  spine0..spine63: {buffer: 25MB}\n",
-		"leaf-spine:rate=10Tbps,delay=1ms":        head + "  leaf0..leaf3: {buffer: 60001MB}\n  spine0..spine3: {buffer: 30001MB}\n",
+	for _, c := range []struct{ text, want string }{
+		{"fat-tree", ""},
+		{"fat-tree:k=32,rate=400Gbps", ""},
+		{"star:hosts=300", head + "  s0: {buffer: 25MB}\n"},
+		{"rail:servers=64,rate=800Gbps,delay=10us", head + "  gpu0..gpu255: {buffer: 19MB}\n  rail0..rail3: {buffer: 770MB}\n  spine0..spine63: {buffer: 25MB}\n"},
+		{"leaf-spine:rate=10Tbps,delay=1ms", head + "  leaf0..leaf3: {buffer: 60001MB}\n  spine0..spine3: {buffer: 30001MB}\n"},
 	} {
-		got, err := ParseTemplate(text)
+		got, err := ParseTemplate(c.text)
 		if err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
 		parsed(t, string(rackOf(got)))
-		if _, buffers, _ := strings.Cut(string(got.Append(nil)), "\n"); buffers != want {
-			t.Errorf("%s:\n%swant %s", text, buffers, want)
+		if _, buffers, _ := strings.Cut(string(got.Append(nil)), "\n"); buffers != c.want {
+			t.Errorf("%s:\n%swant %s", c.text, buffers, c.want)
 		}
 	}
 }
