@@ -171,7 +171,7 @@ func (t *timeline) run(i int) {
 		t.sending[h.Node] = later(max(t.ready[i], t.sending[h.Node]), takes)
 		t.arrived[to] = max(t.sending[h.Node], later(t.arrived[to], takes))
 		t.ends[i] = later(t.arrived[to], 8*t.layout.Delay)
-	case program.Receive: // ends with its message
+	case program.Receive, program.Transfer, program.Arrival: // ends with its message; imports write none of the last two
 	}
 }
 
