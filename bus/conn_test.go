@@ -3,6 +3,7 @@ package bus
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -147,9 +148,19 @@ func TestReconnectsToARestartedServer(t *testing.T) {
 	first := serve(t, "")
 	c := dial(t, first)
 	got, _ := listen(t, c, "x")
+	lost := c.(interface{ Lost() bool }).Lost
+	if lost() {
+		t.Error("lost while the server is up")
+	}
 	first.Shutdown()
+	for !lost() { // until the client has seen the end of the socket
+		runtime.Gosched()
+	}
 	second := serve(t, first.Addr())
 	<-c.Reconnected()
+	if lost() {
+		t.Error("lost after the reconnect")
+	}
 	if err := c.Flush(); err != nil {
 		t.Fatal(err)
 	}

@@ -88,6 +88,10 @@ func (s *Sync) needs(o outlook) {
 // below w - lookahead < t. So the peer has asked the peer of that bound, and so on. From
 // peer to peer the instant to pass decreases by at least half a lookahead. But a bound
 // is never negative.
+//
+// A want that must be lowered has met a peer that waits itself. It becomes the least that
+// helps: in a cycle of idle groups, wants would come down from the grant by half a
+// lookahead per envelope, and start there again after each answer.
 func (s *Sync) most(i int, o outlook) unit.Time {
 	p := &s.peers[i]
 	bound, most := p.bound(), unit.Never
@@ -99,8 +103,11 @@ func (s *Sync) most(i int, o outlook) unit.Time {
 			most = min(most, n.pass+p.ahead/2)
 		}
 	}
-	if most == unit.Never {
+	switch {
+	case most == unit.Never:
 		return noWant
+	case p.unanswered() && p.lastWant > most:
+		return min(most, add(bound, p.ahead/2))
 	}
 	return most
 }

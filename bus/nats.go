@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,6 +30,7 @@ const (
 type natsConn struct {
 	nc   *nats.Conn
 	back chan struct{}
+	lost atomic.Bool
 }
 
 // ErrRefused means that the bus is reachable, but refuses the connection or an
@@ -119,7 +121,9 @@ func DialAs(urls, name string, a Access) (Conn, error) {
 		nats.ReconnectBufSize(-1),
 		nats.WriteBufferSize(writeBuffer),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { c.lost.Store(true) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			c.lost.Store(false)
 			select {
 			case c.back <- struct{}{}:
 			default:
@@ -192,6 +196,10 @@ func (c *natsConn) Reconnects() int64 { return int64(c.nc.Stats().Reconnects) }
 // Ends returns the addresses of the two ends of the connection, "192.0.2.2:40123", ""
 // while it is lost.
 func (c *natsConn) Ends() (local, remote string) { return c.nc.LocalAddr(), c.nc.ConnectedAddr() }
+
+// Lost reports whether the connection is lost and not yet restored. Unlike the methods of
+// nats.Conn, it does not wait for a blocked write.
+func (c *natsConn) Lost() bool { return c.lost.Load() }
 
 func (c *natsConn) Reconnected() <-chan struct{} { return c.back }
 

@@ -105,6 +105,9 @@ func (p *peer) unanswered() bool {
 	return p.lastWant != noWant && add(min(p.promise, p.sealedFirst()), p.ahead) <= p.lastWant
 }
 
+// misses reports whether an envelope of the peer is missing that was asked for.
+func (p *peer) misses() bool { return p.gapTick >= 0 && p.gapAt == p.received }
+
 // peerWaits reports whether the peer still waits for an answer.
 func (p *peer) peerWaits() bool { return p.want != noWant && p.peerBound() <= p.want }
 

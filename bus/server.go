@@ -14,6 +14,10 @@ import (
 // startTimeout is how long a server may take until it listens, in wall time.
 const startTimeout = 10 * time.Second
 
+// maxConnections is the largest number of clients of a server. A rack has up to 1024
+// workers with one connection each.
+const maxConnections = 4096
+
 // Server is a NATS server inside this process.
 type Server struct {
 	s    *server.Server
@@ -72,6 +76,7 @@ func serverOptions(addr string, g Guard) (*server.Options, error) {
 		NoLog:         true,
 		NoSigs:        true,
 		MaxPayload:    MaxPayload,
+		MaxConn:       maxConnections,
 		MaxPending:    512 << 20,
 		WriteDeadline: 30 * time.Second,
 		Nkeys:         nkeyUsers(g.Users),

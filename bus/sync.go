@@ -136,6 +136,20 @@ func (s *Sync) Horizon(next unit.Time) unit.Time {
 // before the grant, and no more can arrive.
 func (s *Sync) Reached(next unit.Time) bool { return next >= s.grant && s.Bound() >= s.grant }
 
+// Waits returns the peer whose promise keeps a group, whose next event is at next, from
+// its grant, and for how many ticks no message has come from it. ok is false if no peer
+// does: the group has reached its grant, or has events to handle.
+func (s *Sync) Waits(next unit.Time) (peer, ticks int, ok bool) {
+	bound := s.Bound()
+	if bound >= s.grant || next < s.Horizon(next) {
+		return 0, 0, false
+	}
+	for s.peers[peer].bound() != bound {
+		peer++
+	}
+	return peer, s.tick - s.peers[peer].heardTick, true
+}
+
 // Send sends a frame to peer i on a link. The frames of a link must be in order of
 // arrival.
 func (s *Sync) Send(i, link int, f *frame.Frame) {

@@ -156,6 +156,47 @@ func TestSilentPeerIsNamed(t *testing.T) {
 	}
 }
 
+// A group that has handled all safe events waits for the peer with the least promise; it
+// waits for nobody once it has reached its grant or has events to handle.
+func TestWaitsNamesThePeer(t *testing.T) {
+	peers := []PeerConfig{{Name: "x->z", Links: 1, Lookahead: unit.Microsecond}, {Name: "y->z", Links: 1, Lookahead: unit.Microsecond}}
+	s, err := NewSync(7, peers, 20*unit.Microsecond, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := s.Waits(0); ok {
+		t.Error("waits with an event below the bound")
+	}
+	none := func(int, []byte) {}
+	s.Flush(5*unit.Microsecond, none)
+	promise := build(Envelope{Epoch: 7, Seq: 1, Promise: 6 * unit.Microsecond, Want: noWant}, nil)
+	if err := s.Receive(0, promise, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Tick(none); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if peer, ticks, ok := s.Waits(5 * unit.Microsecond); peer != 1 || ticks != 3 || !ok {
+		t.Errorf("waits for peer %d for %d ticks, %v; want peer 1 for 3", peer, ticks, ok)
+	}
+	promise = build(Envelope{Epoch: 7, Seq: 1, Promise: unit.Second, Want: noWant}, nil)
+	if err := s.Receive(1, promise, nil); err != nil {
+		t.Fatal(err)
+	}
+	if peer, ticks, ok := s.Waits(8 * unit.Microsecond); peer != 0 || !ok {
+		t.Errorf("waits for peer %d for %d ticks, %v; want peer 0", peer, ticks, ok)
+	}
+	promise = build(Envelope{Epoch: 7, Seq: 2, Promise: unit.Second, Want: noWant}, nil)
+	if err := s.Receive(0, promise, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := s.Waits(30 * unit.Microsecond); ok {
+		t.Error("waits at the end of the grant")
+	}
+}
+
 // No input causes a panic, and no frame arrives before the bound promised to the node.
 func FuzzReceive(f *testing.F) {
 	at := func(t unit.Time) frame.Frame { return frame.Frame{Arrival: t * unit.Microsecond} }
@@ -208,5 +249,23 @@ func TestSettled(t *testing.T) {
 	}
 	if !s.Settled() {
 		t.Error("not settled after the answer")
+	}
+}
+
+// A node is not settled while an envelope is missing, because it asks for it once per tick,
+// and the question or its answer may be lost again.
+func TestMissingEnvelopeIsNotSettled(t *testing.T) {
+	a, _ := newPair(t)
+	first := flush(a, 20*unit.Microsecond, 12*unit.Microsecond)
+	second := flush(a, 40*unit.Microsecond, 32*unit.Microsecond)
+	b, err := NewSync(7, []PeerConfig{{Name: "x->y", Links: 1, Lookahead: unit.Microsecond}}, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if receive(t, b, second); b.Settled() {
+		t.Error("settled while an envelope is missing")
+	}
+	if receive(t, b, append(first, second...)); !b.Settled() {
+		t.Error("not settled once it has arrived")
 	}
 }

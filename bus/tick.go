@@ -28,12 +28,13 @@ func (s *Sync) Tick(emit func(peer int, data []byte)) error {
 	return nil
 }
 
-// Settled reports whether every envelope is confirmed and no peer has to answer.
-// Tick then has nothing to do until something is sent or received, and may be called
-// less often.
+// Settled reports whether every envelope is confirmed, none of a peer is missing, and no
+// peer has to answer. Tick then has nothing to do until something is sent or received, and
+// may be called less often. A missing envelope is asked for once per tick, so that each
+// further loss would cost such a long one.
 func (s *Sync) Settled() bool {
 	for i := range s.peers {
-		if p := &s.peers[i]; len(p.out.kept) > 0 || p.unanswered() {
+		if p := &s.peers[i]; len(p.out.kept) > 0 || p.misses() || p.unanswered() {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -75,7 +76,7 @@ func example() []byte {
 		DSCP: 26, ECN: frame.ECT0, TTL: frame.DefaultTTL, SrcPort: 0xc001, Payload: 1000,
 		BTH: frame.BTH{Opcode: frame.WriteMiddle, PKey: frame.DefaultPKey, DestQP: frame.ReceiverQP(7), PSN: 0x123456},
 	}).Build(&data)
-	data.Arrival, data.Trace = pause.Arrival+212800, 9
+	data.Arrival, data.Trace = pause.Arrival+212800, 3<<32|9
 	return build(Envelope{
 		Flags: flagReport, Epoch: 0x0badcafe, Seq: 3, Ack: 2, Taken: 41,
 		Promise: 12500 * unit.Nanosecond, Want: 10 * unit.Microsecond,
@@ -121,6 +122,7 @@ func TestDocumentedLimitsMatchTheCode(t *testing.T) {
 		fmt.Sprintf("1 *bare*: control only, no sequence number of its own and no frames; %d *report*", flagReport),
 		fmt.Sprintf("%d *gap*", flagGap),
 		fmt.Sprintf("silence of %s ticks", map[int]string{2: "two"}[probeFirst]),
+		fmt.Sprintf("(300 is `% x`)", binary.AppendUvarint(nil, 300)),
 		fmt.Sprintf("More than %d envelopes in a row", refusedLimit),
 	} {
 		if !strings.Contains(text, want) {

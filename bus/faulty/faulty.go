@@ -21,7 +21,7 @@ type Rates struct {
 
 // MaxDelay is the maximum number of later messages that overtake a delayed one. It is
 // therefore also the maximum number of delayed messages.
-const MaxDelay = 16
+const MaxDelay = 64
 
 // Counts are the numbers of messages with a fault.
 type Counts struct {

@@ -2,6 +2,7 @@ package faulty
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,23 +57,24 @@ func TestFaults(t *testing.T) {
 // A connection without faults again publishes the delayed messages and adds no fault.
 func TestImpairmentEnds(t *testing.T) {
 	c, got := listen(t, Rates{Delay: 1})
-	publish(t, c, 0, 40)
-	if n := 40 - len(*got); n < 1 || n > MaxDelay+1 {
-		t.Errorf("%d of 40 are delayed, want 1 to %d", n, MaxDelay+1)
+	const all = 4 * MaxDelay
+	publish(t, c, 0, all)
+	if n := all - len(*got); n < 1 || n > MaxDelay+1 {
+		t.Errorf("%d of %d are delayed, want 1 to %d", n, all, MaxDelay+1)
 	}
 	c.Impair(Rates{}, 0)
 	seen := map[string]bool{}
 	for _, s := range *got {
 		seen[s] = true
 	}
-	if len(*got) != 40 || len(seen) != 40 {
-		t.Errorf("%d messages, %d different ones, want 40", len(*got), len(seen))
+	if len(*got) != all || len(seen) != all {
+		t.Errorf("%d messages, %d different ones, want %d", len(*got), len(seen), all)
 	}
-	publish(t, c, 40, 42)
-	if diff := cmp.Diff([]string{"40", "41"}, (*got)[40:]); diff != "" {
+	publish(t, c, all, all+2)
+	if diff := cmp.Diff([]string{strconv.Itoa(all), strconv.Itoa(all + 1)}, (*got)[all:]); diff != "" {
 		t.Error(diff)
 	}
-	if n := c.Counts().Total(); n != 40 {
-		t.Errorf("%d with a fault, want 40", n)
+	if n := c.Counts().Total(); n != all {
+		t.Errorf("%d with a fault, want %d", n, all)
 	}
 }
