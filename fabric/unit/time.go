@@ -31,8 +31,14 @@ var timeUnits = []scale{
 }
 
 // ParseTime parses a duration such as "5us", "1.5ms" or "0". It rejects
-// negative durations, unknown units and precision below a picosecond.
-func ParseTime(s string) (Time, error) { return parse[Time]("time", s, timeUnits) }
+// negative durations, unknown units, precision below a picosecond, and Never.
+func ParseTime(s string) (Time, error) {
+	t, err := parse[Time]("time", s, timeUnits)
+	if t == Never {
+		return 0, fmt.Errorf("time %q: too large", s)
+	}
+	return t, err
+}
 
 // String formats the duration in the largest unit that keeps it exact,
 // "12.8us".
