@@ -103,14 +103,3 @@ func (s *Scenario) OrderedChanges() iter.Seq2[int, *Change] {
 		}
 	}
 }
-
-// FlowsNamed returns the indices of the flow of that name, or of the flows of the
-// burst of that name.
-func (s *Scenario) FlowsNamed(name string) (list []int) {
-	for i, f := range s.Flows {
-		if f.Name == name || f.Burst >= 0 && s.Bursts[f.Burst].Name == name {
-			list = append(list, i)
-		}
-	}
-	return list
-}

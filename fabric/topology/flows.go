@@ -38,8 +38,11 @@ type Burst struct {
 	At    unit.Time // the earliest instant if it waits
 	// After has what its flows wait for, each for those that its sender observes.
 	After []string
-	// Change reports whether a change starts it.
-	Change bool
+	// Change reports whether a change starts it. If so, its flows are those from First on, equally many
+	// from each NIC of From, in that order, to the NIC To.
+	Change    bool
+	First, To int
+	From      []int
 	// Workload reports whether it holds the flows of the workload of that name. These
 	// may begin at any time from At on.
 	Workload bool

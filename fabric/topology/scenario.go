@@ -38,6 +38,7 @@ type Scenario struct {
 	Nodes  []Node // in the order of the file; names are unique
 	Links  []Link
 	Flows  []Flow // FlowID is the index; bursts follow the single flows, then workloads
+	Folded bool   // Flows lacks the flows of changes, see Fold
 	Bursts []Burst
 	// Workloads are drawn again whenever the scenario is read. Their flows are those
 	// of their bursts.

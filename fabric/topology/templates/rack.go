@@ -33,11 +33,13 @@ func (s Span) at(part, n int) Span {
 // Tier is a kind of link.
 type Tier int
 
-// Kinds of links: of a host to the network, between switches, and within a server.
+// Kinds of links: of a host to the network, between switches, within a server, and between groups
+// of a dragonfly.
 const (
 	HostLink Tier = iota
 	Uplink
 	LocalLink
+	GlobalLink
 )
 
 // Wire joins every node of From to every node of To with the same part. Both spans are divided
@@ -75,6 +77,8 @@ func (s *Spec) Link(t Tier) (unit.Rate, unit.Time) {
 		return s.UplinkRate, s.UplinkDelay
 	case LocalLink:
 		return s.LocalRate, s.LocalDelay
+	case GlobalLink:
+		return s.GlobalRate, s.GlobalDelay
 	case HostLink:
 	}
 	return s.Rate, s.Delay

@@ -16,6 +16,7 @@ const (
 	LeafSpine = "leaf-spine"
 	FatTree   = "fat-tree"
 	Rail      = "rail"
+	Dragonfly = "dragonfly"
 )
 
 // template is a shape: the keys of a Spec that it uses beside those of all, their defaults, and
@@ -47,6 +48,12 @@ var all = []template{
 		[]string{"servers", "nics", "pods", "spines", "oversubscription", "parallel", "uplink_rate", "uplink_delay", "local_switch", "local_rate", "local_delay"},
 		Spec{Servers: 4, NICs: 4, Pods: 1, Parallel: 1, LocalSwitch: true, LocalDelay: 100 * unit.Nanosecond},
 		(*Spec).rail,
+	},
+	{
+		Dragonfly,
+		[]string{"hosts", "routers", "global_links", "groups", "uplink_rate", "uplink_delay", "global_rate", "global_delay"},
+		Spec{Hosts: 2, Routers: 4, GlobalLinks: 2},
+		(*Spec).dragonfly,
 	},
 }
 
@@ -93,7 +100,7 @@ const NoSpines = -1
 type Spec struct {
 	Template string
 
-	Hosts   int // below each leaf, each edge switch or the star's switch; in a fat tree 0 for K/2
+	Hosts   int // below each leaf, edge switch or router, or the star's switch; in a fat tree 0 for K/2
 	Leaves  int
 	Spines  int // 0: as many as Oversubscription needs
 	K       int // ports of each switch of a fat tree, even
@@ -101,6 +108,10 @@ type Spec struct {
 	Servers int // of each pod
 	NICs    int // of each server; the number of rails
 	Pods    int // of rails
+	Routers int // of each group of a dragonfly
+	// GlobalLinks is the number of links of each router to other groups. Groups is 0 for as many as
+	// one link between each two allows: Routers * GlobalLinks + 1.
+	GlobalLinks, Groups int
 	// Parallel is the number of links between two switches of neighbouring tiers.
 	Parallel int
 	// Oversubscription is the rate of the hosts below a switch divided by the rate of its links
@@ -109,10 +120,10 @@ type Spec struct {
 	// LocalSwitch adds a switch within each server, and one in front of each of its NICs.
 	LocalSwitch bool
 
-	// Links of hosts, of switches to the next tier, and within servers.
-	Rate, UplinkRate, LocalRate    unit.Rate
-	Delay, UplinkDelay, LocalDelay unit.Time
-	MTU                            unit.Bytes // of all links; 0: not given
+	// Links of hosts, between switches, within servers, and between groups.
+	Rate, UplinkRate, LocalRate, GlobalRate     unit.Rate
+	Delay, UplinkDelay, LocalDelay, GlobalDelay unit.Time
+	MTU                                         unit.Bytes // of all links; 0: not given
 }
 
 // Fault is an invalid number of a Spec.
