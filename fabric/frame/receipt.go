@@ -8,7 +8,8 @@ import (
 
 // Receipt reports on the packet that an ACK or NAK answers, and on the state of the receiver. It
 // follows the AETH, or the CETH and the SACK after it. The fields are those that public accounts
-// of MRC 1.0 (OCP) and the ACK_CC of UET name; the layout, 16 bytes, is this project's.
+// of MRC 1.0 (OCP) and the ACK_CC of UET name; the layout, 16 bytes, is this project's. A packet
+// with a receipt has BECN only if it has a CETH: a receipt could be read as one.
 //
 //	3 bits   code, 011
 //	1 bit    the packet was marked (CE)

@@ -152,11 +152,12 @@ func drawSACK(t *rapid.T, p *Packet) {
 	}
 }
 
-// drawReceipt draws a receipt or none.
+// drawReceipt draws a receipt, before which BECN announces a CETH, or none.
 func drawReceipt(t *rapid.T, p *Packet) {
 	if p.Receipted = rapid.Bool().Draw(t, "receipted"); !p.Receipted {
 		return
 	}
+	p.BTH.BECN = p.CETH.Words > 0
 	p.Receipt = Receipt{
 		PSN: uintBelow(t, 1<<24, "answered"), SrcPort: rapid.Uint16().Draw(t, "entropy"),
 		Marked: rapid.Bool().Draw(t, "marked"), Resent: rapid.Bool().Draw(t, "resent"),

@@ -68,6 +68,64 @@ func TestLateFramesOfEndedFlows(t *testing.T) {
 	}
 }
 
+// The next flow that is added drops the queue pairs of a flow that has ended. Late frames are answered as
+// before, and counters keep what the dropped ones had counted.
+func TestLateFramesOfDroppedFlows(t *testing.T) {
+	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn", "dctcp", "swift", "hpcc", "powertcp"} {
+		t.Run(scheme, func(t *testing.T) {
+			b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, under(t, scheme))
+			b.run(unit.Millisecond)
+			late, before := b.sent, b.nics[0].Stats()
+			for host := range b.nics {
+				b.change(host, &fabric.Change{Verb: fabric.AddFlows, Flows: []fabric.Flow{flow(1, 1000), flow(2, 1000)}[:1+host]})
+			}
+			b.run(2 * unit.Millisecond)
+			if s, r := b.nics[0].Stats().Senders, b.nics[1].Stats().Receivers; len(s) != 1 || len(r) != 2 || s[0].Flow != 1 || r[0].Flow != 1 {
+				t.Fatalf("kept senders %+v and receivers %+v", s, r)
+			}
+			b.sent = nil
+			acks := 0
+			for i, f := range late {
+				b.inject(1-f.from, b.now+unit.Time(i+1)*us, f.Frame)
+				if f.from == 1 && isACK(&f.Frame) {
+					acks++
+				}
+			}
+			b.run(b.now + unit.Millisecond)
+			sender, receiver := b.nics[0].Stats(), b.nics[1].Stats()
+			if got := answers(b, scheme); got != 3 || receiver.DuplicateRequest != 3 || receiver.Malformed != 0 {
+				t.Errorf("%d of 3 late packets are acknowledged, %d count as duplicates, %d as malformed", got, receiver.DuplicateRequest, receiver.Malformed)
+			}
+			if want := before.RxACKs + uint64(1+acks+3); sender.RxACKs != want || sender.Malformed != 0 || len(b.from(0, func(*frame.Frame) bool { return true })) != 0 {
+				t.Errorf("the sender counts %d ACKs, want %d, and %d malformed frames", sender.RxACKs, want, sender.Malformed)
+			}
+			sum := receiver.Ended.DeliveredBytes
+			for _, r := range receiver.Receivers {
+				sum += r.DeliveredBytes
+			}
+			if sum != 4000 {
+				t.Errorf("%v delivered, want 4000B", sum)
+			}
+			b.change(0, &fabric.Change{Verb: fabric.AddFlows, Flows: []fabric.Flow{flow(0, 1000)}})
+			if len(b.noted(0, fabric.Inapplicable)) != 1 {
+				t.Error("a dropped flow was added again")
+			}
+		})
+	}
+}
+
+// A flow that goes on keeps those before it, and what it has sent counts once.
+func TestFlowsInFlightAreKept(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 3000), flow(1, Endless)}, under(t, "pcn"))
+	b.run(100 * us)
+	for host := range b.nics {
+		b.change(host, &fabric.Change{Verb: fabric.AddFlows, Flows: []fabric.Flow{flow(2, 1000)}})
+	}
+	if s, r := b.nics[0].Stats().Senders, b.nics[1].Stats().Receivers; len(s) != 3 || len(r) != 3 {
+		t.Errorf("%d senders and %d receivers, want 3", len(s), len(r))
+	}
+}
+
 // again delivers the frames once more, one per microsecond, and then a CNM. In between it
 // makes every change that is possible.
 func again(b *fabricBench, late []sentFrame) {
@@ -111,7 +169,7 @@ func (b *fabricBench) change(host int, c *fabric.Change) {
 // Memory per ended flow in NICs, in bytes: docs/guide/live.md states these figures.
 func TestMemoryOfEndedFlows(t *testing.T) {
 	for scheme, most := range map[string]struct{ sender, receiver int64 }{
-		"pfc": {400, 310}, "dcqcn": {400, 350}, "timely": {400, 310}, "pcn": {400, 380}, "ceth": {400, 1200},
+		"pfc": {16, 24}, "dcqcn": {16, 24}, "timely": {16, 24}, "pcn": {16, 24}, "ceth": {16, 1200},
 	} {
 		sender, receiver := kept(t, scheme, 1<<13)
 		t.Logf("%s: %d bytes at the sender, %d at the receiver", scheme, sender, receiver)

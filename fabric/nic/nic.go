@@ -53,7 +53,7 @@ func New(cfg Config) (*NIC, error) {
 		n.retry = llr.New(cfg.Retry, llr.Link{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, MTU: cfg.MTU}, 0, frame.HostMAC(cfg.Host))
 	}
 	n.qps.Init(&n.cfg.Settings, &n.stats.EventCounters, n.cfg.controlQueue(), cfg.MirrorPorts)
-	n.qps.Engine = cfg.newEngine(0, &n.qps.Device)
+	n.qps.Engine, n.qps.Samples = cfg.newEngine(0, &n.qps.Device), cfg.Sampling.Every > 0
 	err := n.qps.AddFlows(cfg.Flows)
 	if err == nil {
 		err = n.qps.Connect(cfg.Connections)

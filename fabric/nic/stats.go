@@ -29,8 +29,11 @@ type Stats struct {
 	IntakePeak  unit.Bytes // peak occupancy of the receive buffer
 	Priorities  [fabric.Priorities]PriorityStats
 
-	Senders   []qp.SenderStats   // in the order of Config.Flows
-	Receivers []qp.ReceiverStats // in the order of Config.Flows
+	// Senders and Receivers are in the order in which their flows were added, without the dropped ones,
+	// for which Ended counts.
+	Senders   []qp.SenderStats
+	Receivers []qp.ReceiverStats
+	Ended     qp.EndedStats
 	Frozen    bool
 	LinkDown  bool
 	Engine    qp.EngineStats // zero without connections
@@ -72,6 +75,7 @@ func (n *NIC) Stats() Stats {
 	for i := range n.qps.Receivers {
 		snapshot.Receivers[i] = n.qps.Receivers[i].Stats()
 	}
+	snapshot.Ended = n.qps.Ended
 	snapshot.Engine = n.qps.Engine.Stats(n.now)
 	snapshot.Probing = n.cfg.Probe > 0
 	snapshot.Spreading = n.cfg.Spreads()
@@ -85,7 +89,8 @@ func (n *NIC) Counters() iter.Seq2[string, uint64] {
 }
 
 // retransmitted returns the total of RetransmittedPackets over all senders.
-func (s *Stats) retransmitted() (sum uint64) {
+func (s *Stats) retransmitted() uint64 {
+	sum := s.Ended.RetransmittedPackets
 	for i := range s.Senders {
 		sum += s.Senders[i].RetransmittedPackets
 	}

@@ -10,6 +10,7 @@ package program
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -85,6 +86,11 @@ func (p *Program) Add(s Step, after ...Condition) int {
 	p.conditions = append(p.conditions, after...)
 	p.first = append(p.first, uint32(len(p.conditions)))
 	return len(p.steps) - 1
+}
+
+// Trim frees the memory that is kept for further steps.
+func (p *Program) Trim() {
+	p.steps, p.first, p.conditions = slices.Clone(p.steps), slices.Clone(p.first), slices.Clone(p.conditions)
 }
 
 // Len returns the number of steps.

@@ -39,6 +39,21 @@ func (x *Index) Add(id fabric.FlowID, place int) {
 	x.index[id-x.base] = int32(place)
 }
 
+// Remove removes a flow from the index.
+func (x *Index) Remove(id fabric.FlowID) {
+	for ; x != nil; x = x.far {
+		i := id - x.base
+		if uint64(i) >= uint64(len(x.index)) || x.index[i] < 0 {
+			continue
+		}
+		x.index[i] = -1
+		for n := len(x.index); n > 0 && x.index[n-1] < 0; n-- {
+			x.index = x.index[:n-1]
+		}
+		return
+	}
+}
+
 // Find returns the position of a flow's queue pair, false if there is none.
 func (x *Index) Find(flow fabric.FlowID) (int, bool) {
 	for ; x != nil; x = x.far {

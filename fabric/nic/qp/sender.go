@@ -180,12 +180,17 @@ func (s *Sender) end() {
 // Sample notes the bytes on the link since the last sample, as the pacer counts them. A
 // frame counts at the start of its transmission.
 func (s *Sender) Sample(now unit.Time, out *fabric.Out) {
-	sent := s.SentBytes + unit.Bytes(s.SentPackets)*s.Overhead
-	if sent == s.sampled {
+	sent := s.unsampled()
+	if sent == 0 {
 		return
 	}
-	out.Note(fabric.Note{Event: fabric.NewSentSampled(sent - s.sampled), At: now, Flow: s.ID, Priority: s.Class})
-	s.sampled = sent
+	out.Note(fabric.Note{Event: fabric.NewSentSampled(sent), At: now, Flow: s.ID, Priority: s.Class})
+	s.sampled += sent
+}
+
+// unsampled returns the bytes on the link since the last sample.
+func (s *Sender) unsampled() unit.Bytes {
+	return s.SentBytes + unit.Bytes(s.SentPackets)*s.Overhead - s.sampled
 }
 
 // SenderStats is a snapshot of a sending queue pair.

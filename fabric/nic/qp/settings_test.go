@@ -45,3 +45,14 @@ func TestAllFaultsOfSettingsAreReported(t *testing.T) {
 		t.Errorf("%v, want 13 lines", err)
 	}
 }
+
+// The trace id of a frame has the layout of docs/wire.md: flow 2 and message 9 are the
+// example there, and the flags do not touch them.
+func TestTraceLayout(t *testing.T) {
+	if got := Trace(2, 9); got != 0x00000003_00000009 || fabric.MessageOf(got|fabric.Closing|fabric.Followed) != got {
+		t.Errorf("trace id %016x", got)
+	}
+	if fabric.Closing != 1<<63 || fabric.Followed != 1<<62 {
+		t.Errorf("flags %016x and %016x", fabric.Closing, fabric.Followed)
+	}
+}

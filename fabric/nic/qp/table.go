@@ -24,6 +24,10 @@ type Table struct {
 	requesters []*Requester // by sender; nil for targets of connections
 	sending    Index        // by flow or connection: index of its requester
 	receiving  Index        // by flow or connection: index of its responder
+	// Ended counts for the queue pairs of the flows in sent and arrived, which are dropped.
+	Ended         EndedStats
+	sent, arrived ended
+	Samples       bool // the NIC samples what senders send
 }
 
 // Init makes t a table without queue pairs, see Device.init.
@@ -34,8 +38,9 @@ func (t *Table) Init(s *Settings, count *EventCounters, queue control.Config, mi
 	t.offer = func(i int) { t.flows[i].Offer() }
 }
 
-// AddFlows adds the queue pairs of flows that start or end here.
+// AddFlows adds the queue pairs of flows that start or end here, and drops those of flows that have ended.
 func (t *Table) AddFlows(flows []fabric.Flow) error {
+	t.dropEnded()
 	from := 0
 	for i := range flows {
 		if flows[i].To != t.Host {
@@ -110,7 +115,9 @@ func (t *Table) grow(senders, receivers int) {
 func (t *Table) Has(id fabric.FlowID) bool {
 	_, sends := t.sending.Find(id)
 	_, receives := t.receiving.Find(id)
-	return sends || receives
+	_, _, sent := t.sent.find(id)
+	_, _, arrived := t.arrived.find(id)
+	return sends || receives || sent || arrived
 }
 
 // Flow returns a flow that starts here. It returns false if there is none with that ID.
@@ -137,8 +144,9 @@ func (t *Table) Receive(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
 	i, ok := t.pairs(toSender).Find(fabric.FlowID(flow))
 	switch {
-	case !ok || !known || f.DstIP() != frame.HostIP(t.Host):
+	case !known || f.DstIP() != frame.HostIP(t.Host) || !ok && !t.receiveLate(now, fabric.FlowID(flow), toSender, f, out):
 		t.Discard(now, f, out)
+	case !ok:
 	case toSender:
 		t.requesters[i].Receive(now, f, out)
 	default:
@@ -170,8 +178,9 @@ func (t *Table) ReceiveCNM(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(pair)
 	s := t.senderOf(fabric.FlowID(flow), toSender)
 	_, acked := t.receiving.Find(fabric.FlowID(flow))
+	_, _, late := t.arrived.find(fabric.FlowID(flow))
 	switch {
-	case whole && known && toSender && acked && s == nil:
+	case whole && known && toSender && (acked || late) && s == nil:
 		t.CNMIgnored++ // a sampled ACK: ACKs have no rate to reduce
 	case !whole || !known || s == nil || f.DstMAC() != frame.HostMAC(t.Host):
 		t.Discard(now, f, out)
@@ -189,6 +198,10 @@ func (t *Table) senderOf(flow fabric.FlowID, toSender bool) *Sender {
 		return t.Senders[i]
 	case ok && t.Responders[i].responses != nil:
 		return t.Responders[i].responses.sender
+	case !ok && !toSender:
+		if r := t.lateSender(flow); r != nil {
+			return &r.Sender
+		}
 	}
 	return nil
 }

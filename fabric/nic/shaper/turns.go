@@ -57,9 +57,9 @@ func NewTurns(senders int) Turns {
 	return Turns{seats: make([]seat, senders), pace: agenda.New(senders)}
 }
 
-// Grow adds parked senders up to the given number of all.
+// Grow adds parked senders up to the given number of all. There may be more already.
 func (t *Turns) Grow(senders int) {
-	t.seats = append(t.seats, make([]seat, senders-len(t.seats))...)
+	t.seats = append(t.seats, make([]seat, max(senders-len(t.seats), 0))...)
 	t.pace.Grow(senders)
 }
 
