@@ -62,5 +62,6 @@ func (b *builder) result(file string) (*topology.Scenario, error) {
 	if err := b.err(file); err != nil {
 		return nil, err
 	}
-	return &b.s, nil
+	s := b.s // a copy, which does not keep the builder in memory
+	return &s, nil
 }

@@ -2,6 +2,7 @@ package scenariofile
 
 import (
 	"embed"
+	"fmt"
 	"strings"
 )
 
@@ -22,6 +23,17 @@ func Builtins() []string {
 		names = append(names, g.form)
 	}
 	return names
+}
+
+// BuiltinList returns the names of the built-in scenarios as a sentence lists them, with the range of
+// the numbers in a name: "pcn-16to2, star-N (1 to 64)".
+func BuiltinList() string {
+	names := Builtins()
+	for i, g := range generators {
+		at := len(names) - len(generators) + i
+		names[at] = fmt.Sprintf("%s (%d to %d)", names[at], g.least, g.most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Builtin returns the file of a built-in scenario, and false if there is none of that

@@ -3,6 +3,7 @@ package scenariofile
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -115,5 +116,18 @@ func TestDumbbellSpreadsSendersOverReceivers(t *testing.T) {
 	}
 	if want := []string{"r0", "r1", "r2", "r0"}; !slices.Equal(to, want) {
 		t.Errorf("got %v", to)
+	}
+}
+
+// The list of built-in scenarios says the range of every number in a name.
+func TestBuiltinListStatesLimits(t *testing.T) {
+	list := BuiltinList()
+	for _, want := range []string{"pcn-16to2, ", "star-N (1 to 64)", "dumbbell-N-M (1 to 64)", "incast-N (1 to 1023)", "permutation-N (2 to 1024)"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("want %q in %q", want, list)
+		}
+	}
+	if strings.Count(list, "-N") != strings.Count(list, " to ") {
+		t.Errorf("a number without its range in %q", list)
 	}
 }

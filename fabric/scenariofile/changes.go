@@ -201,38 +201,58 @@ func (b *builder) checkStop(c *topology.Change, at place) {
 	flows := b.s.FlowsNamed(c.Flow)
 	b.require(len(flows) > 0, at, "unknown flow or burst %q", c.Flow)
 	for _, i := range flows {
-		if f := b.s.Flows[i]; f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
+		if f := b.s.Flow(i); f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
 			b.fault(at, "%s begins at %s, after %s", c.Flow, f.Start, c.At)
 			return
 		}
 	}
 }
 
-// checkChanges applies the changes in order of time. It checks that the marking laws
-// and the thresholds of every switch are consistent after each of them.
-func (b *builder) checkChanges() {
+// checkChanges applies the changes in order of time, and checks that the marking laws and the
+// thresholds of every switch are consistent after each of them. It returns the state after
+// all of them, nil after a fault.
+func (b *builder) checkChanges() *State {
 	if len(b.list) > 0 {
-		return // nodes may be missing
+		return nil // nodes may be missing
 	}
-	ends, state := b.s.PortMap(), newState(b)
-	for i, c := range b.s.OrderedChanges() {
-		at := b.changes[i]
-		src := newSource(join(at.key, string(c.Verb)), at.line)
-		if !b.accept(state.apply(c, src.place), src.place) {
-			return
-		}
-		for _, t := range state.Tunings {
-			n := &state.Nodes[t.Node]
-			if n.Kind == topology.NIC {
-				continue
-			}
-			candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
-			byClass := t.Key <= fabric.KeyPmax || t.Key == fabric.KeyRouting
-			if byClass && t.Classes == 0 && candidates {
-				part, leaf := cut(c.Set.Key)
-				b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
-			}
-			b.checkSwitch(&n.Switch, src, b.linksAt(ends[t.Node]))
+	state := newState(b)
+	for i := range b.s.OrderedChanges() {
+		if !b.checkChange(state, i) {
+			return nil
 		}
 	}
+	return state
+}
+
+// checkChange is checkChanges for change i, the next one in order of time. It reports whether
+// the change could be applied.
+func (b *builder) checkChange(state *State, i int) bool {
+	c, at := &b.s.Changes[i], b.placeOf(i)
+	src := newSource(join(at.key, string(c.Verb)), at.line)
+	if !b.accept(state.apply(c, src.place), src.place) {
+		return false
+	}
+	for _, t := range state.Tunings {
+		n := &state.Nodes[t.Node]
+		if n.Kind == topology.NIC {
+			continue
+		}
+		candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
+		byClass := t.Key <= fabric.KeyPmax || t.Key == fabric.KeyRouting
+		if byClass && t.Classes == 0 && candidates {
+			part, leaf := cut(c.Set.Key)
+			b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
+		}
+		b.checkSwitch(&n.Switch, src, b.linksAt(state.ends[t.Node]))
+	}
+	return true
+}
+
+// placeOf returns the place of change i. Those of the scenario from which the builder
+// continues are on no line.
+func (b *builder) placeOf(i int) place {
+	if before := len(b.s.Changes) - len(b.changes); i >= before {
+		return b.changes[i-before]
+	}
+	return place{key: fmt.Sprintf("changes[%d]", i)}
 }

@@ -1,14 +1,13 @@
 package scenariofile
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Scenarios derived from others: with other settings, for a live run, with one more change.
+// Scenarios derived from others: with other settings, and for a live run.
 
 // Overrides are the settings that a command line changes. A zero field, or a nil
 // pointer, changes nothing.
@@ -100,58 +99,4 @@ func ForLiveRun(s *topology.Scenario) (*topology.Scenario, error) {
 	}
 	live.Bin = max(live.Bin, topology.LongestRun/maxBins)
 	return renew(&live)
-}
-
-// Journal encodes a live run that has reached end, above 0, as the scenario file of a
-// batch run with the same digest. bin is the minimum width of its recorded series.
-func Journal(s *topology.Scenario, end, bin unit.Time) ([]byte, error) {
-	batch := *s
-	batch.Duration = end
-	batch.Bin = max(min(bin, s.Bin), (end+maxBins-1)/maxBins)
-	return Marshal(&batch)
-}
-
-// Extend returns a copy of the scenario with one more change, for a running rack. It
-// accepts the changes that Parse accepts in a file. The error is a *Faults without
-// lines, whose keys begin with "change".
-func Extend(s *topology.Scenario, c topology.Change) (*topology.Scenario, error) {
-	b := resume(s)
-	changes.readEntry(b, item{written(changes.fields, &c), "change"})
-	b.checkChanges()
-	return b.result("change")
-}
-
-// Append is Extend for a change that Extend has accepted before, on another copy of the
-// scenario. It checks only that the change's names exist.
-func Append(s *topology.Scenario, c topology.Change) (*topology.Scenario, error) {
-	b := resume(s)
-	b.addChange(c, newSource("change", 0))
-	return b.result("change")
-}
-
-// resume returns a builder that continues from the end of s. It shares no data with s
-// that it modifies.
-func resume(s *topology.Scenario) *builder {
-	b := newBuilder()
-	b.s = *s
-	b.s.Flows, b.s.Bursts, b.s.Changes = slices.Clip(s.Flows), slices.Clip(s.Bursts), slices.Clip(s.Changes)
-	b.s.Commands = slices.Clip(s.Commands)
-	for i, n := range s.Nodes {
-		b.index[n.Name] = i
-	}
-	for i := range s.Changes {
-		b.changes = append(b.changes, place{key: fmt.Sprintf("changes[%d]", i)})
-	}
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			b.named[f.Name] = place{key: "flows"}
-		}
-	}
-	for _, burst := range s.Bursts {
-		b.named[burst.Name] = place{key: "bursts"}
-	}
-	for _, c := range s.Commands {
-		b.named[c.Name] = place{key: "commands"}
-	}
-	return b
 }

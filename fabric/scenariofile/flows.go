@@ -125,7 +125,7 @@ func (b *builder) end(name string, at place) (int, bool) {
 
 // room reports whether n more flows fit, and adds a fault if not.
 func (b *builder) room(n int, at place) bool {
-	n += len(b.s.Flows)
+	n += b.s.FlowCount()
 	return b.require(n <= topology.MaxFlows, at, "creates %d flows, want at most %d", n, topology.MaxFlows)
 }
 
@@ -138,14 +138,34 @@ func (b *builder) addBurst(spec *topology.BurstSpec, burst topology.Burst, src *
 	if !okTo || !okFrom || !b.room(burst.Flows, src.place) {
 		return
 	}
+	if burst.Change {
+		burst.First, burst.To, burst.From = b.s.FlowCount(), to, from
+		b.share(spec, &burst)
+	}
 	index := len(b.s.Bursts)
 	b.s.Bursts = append(b.s.Bursts, burst)
 	b.checkClassOf(spec.Class, src.of("class"), append(slices.Clip(from), to)...)
 	b.checkSelf(from, []int{to}, src)
+	if b.s.Folded && burst.Change {
+		return
+	}
 	for i, sender := range from {
 		for k := range spec.Flows {
 			name := fmt.Sprintf("%s/%s/%d", spec.Name, spec.From[i], k)
 			b.addFlow(topology.Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: burst.At, Class: spec.Class, Burst: index}, src)
+		}
+	}
+}
+
+// share makes a burst use the senders of the previous one if they are the same, so that equal bursts
+// cost no memory for them.
+func (b *builder) share(spec *topology.BurstSpec, burst *topology.Burst) {
+	for i := len(b.s.Changes) - 1; i >= 0; i-- {
+		if before := &b.s.Changes[i]; before.Verb == topology.ChangeBurst {
+			if slices.Equal(before.Burst.From, spec.From) {
+				spec.From, burst.From = before.Burst.From, b.s.Bursts[len(b.s.Bursts)-1].From
+			}
+			return
 		}
 	}
 }

@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(programmed))
 	f.Add([]byte(collected))
 	f.Add([]byte(waited))
-	for _, keys := range []string{"leaf-spine, hosts: 2, oversubscription: 0.5", "fat-tree, k: 2, parallel: 2", "rail, servers: 2, nics: 2, spines: none"} {
+	for _, keys := range []string{"leaf-spine, hosts: 2, oversubscription: 0.5", "fat-tree, k: 2, parallel: 2", "rail, servers: 2, nics: 2, spines: none", "dragonfly, routers: 2, groups: 2"} {
 		f.Add([]byte(byTemplate(keys)))
 	}
 	for _, name := range []string{"pcn-16to2", "star-2", "dumbbell-2-2"} {

@@ -76,9 +76,12 @@ func (b *builder) finishSteps() {
 		return
 	}
 	for i := range b.s.Steps {
-		if h := &b.s.Steps[i]; len(more[i]) > 0 {
+		h := &b.s.Steps[i]
+		if len(more[i]) > 0 {
 			h.Program = withConditions(&h.Program, more[i])
 		}
+		h.Trim()
+		h.Labels = slices.Clone(h.Labels)
 	}
 	b.checkCycles()
 }

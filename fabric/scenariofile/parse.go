@@ -26,6 +26,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
+// MaxFile is the largest scenario file, in bytes. Imported programs of many steps are
+// the longest; a parsed file takes up to a hundred times its size of memory.
+const MaxFile = 64 << 20
+
 // Parse parses a scenario file, expands its ranges, bursts and defaults, and
 // validates it. file is the name used in faults; Parse opens no file. The error is a
 // *Faults with all errors.
@@ -36,6 +40,10 @@ func Parse(file string, data []byte) (*topology.Scenario, error) {
 // document returns the root of the only YAML document in data. It returns nil, and
 // adds a fault, if there is no such document.
 func (b *builder) document(data []byte) *yaml.Node {
+	if len(data) > MaxFile {
+		b.fault(place{line: 1}, "larger than %d bytes, the largest scenario", MaxFile)
+		return nil
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	err := decoder.Decode(&doc)

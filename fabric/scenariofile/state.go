@@ -22,7 +22,9 @@ type State struct {
 
 	Tunings []Tuning // settings that the last change set
 
-	b *builder // resolves names
+	b    *builder         // resolves names
+	ends [][]topology.End // ports of each node
+	at   unit.Time        // of the last change
 
 	// The scheme of each pair of NICs. The maps are nil if no change chooses a scheme.
 	// A pair is in use from its first flow or command until all of its flows are
@@ -48,7 +50,7 @@ func StateBefore(s *topology.Scenario, at unit.Time) *State {
 func newState(b *builder) *State {
 	s := &b.s
 	base, _ := cc.Find(s.Scheme) // the scenario is valid
-	st := &State{Nodes: slices.Clone(s.Nodes), Links: slices.Clone(s.Links), Down: map[int]bool{}, Law: base.Marking, b: b}
+	st := &State{Nodes: slices.Clone(s.Nodes), Links: slices.Clone(s.Links), Down: map[int]bool{}, Law: base.Marking, b: b, ends: s.PortMap()}
 	for i := range st.Nodes {
 		if n := &st.Nodes[i]; n.Kind == topology.Switch && s.Converts(i) {
 			n.Switch.RTTX.D = s.ResolveIncrement(i, n.Switch.RTTX.D)
@@ -72,7 +74,7 @@ func (st *State) Apply(c *topology.Change) { _ = st.apply(c, place{}) } // the c
 // apply applies the next change. It adds the faults of a set change to the builder. The
 // error names the schemes in use that need different marking laws for one traffic class.
 func (st *State) apply(c *topology.Change, at place) error {
-	st.Tunings = nil
+	st.Tunings, st.at = nil, c.At
 	switch c.Verb {
 	case topology.ChangeLinkDown:
 		st.Down[st.b.s.LinkNamed(c.Link)] = true
@@ -162,7 +164,8 @@ func (st *State) use(p topology.Pair, n int) {
 // useFlows counts the pairs of the flow of that name, or of the burst of that name.
 func (st *State) useFlows(name string, n int) {
 	for _, i := range st.b.s.FlowsNamed(name) {
-		st.use(topology.Pair{From: st.b.s.Flows[i].From, To: st.b.s.Flows[i].To}, n)
+		f := st.b.s.Flow(i)
+		st.use(topology.Pair{From: f.From, To: f.To}, n)
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 const templatePart = "topology"
 
 var templateFields = func() []field[templates.Spec] {
-	count := integer[int](1, mostInTemplate).omit(isZero)
+	count, ports := integer[int](1, mostInTemplate).omit(isZero), integer[int](1, mostPorts).omit(isZero)
 	rate, delay := rates.from(slowest, fastest).omit(isZero), times.from(shortest, furthest).omit(isZero)
 	name := required(fixed(of("template", "shape of the rack", oneOf(templates.Names()...), func(s *templates.Spec) *string { return &s.Template })))
 	read := name.read
@@ -44,7 +44,7 @@ var templateFields = func() []field[templates.Spec] {
 	}
 	return []field[templates.Spec]{
 		name,
-		of("hosts", "hosts below each leaf, each edge switch, or the switch of a star; by default 4, k/2 or 8", count, func(s *templates.Spec) *int { return &s.Hosts }),
+		of("hosts", "hosts below each leaf, edge switch or router, or the switch of a star; by default 4, k/2, 2 or 8", count, func(s *templates.Spec) *int { return &s.Hosts }),
 		of("leaves", "leaf switches; by default 4", count, func(s *templates.Spec) *int { return &s.Leaves }),
 		of("spines", "spine switches, by default as many as oversubscription needs; none leaves the rails of one pod connected by local_switch alone", integer[int](1, mostInTemplate).orWord("none", templates.NoSpines, func(n int) bool { return n == templates.NoSpines }).omit(isZero), func(s *templates.Spec) *int { return &s.Spines }),
 		of("k", "ports of each switch of a fat tree, an even number; by default 4", integer[int](2, mostPorts).omit(isZero), func(s *templates.Spec) *int { return &s.K }),
@@ -52,6 +52,9 @@ var templateFields = func() []field[templates.Spec] {
 		of("servers", "servers of each pod; by default 4", count, func(s *templates.Spec) *int { return &s.Servers }),
 		of("nics", "NICs of each server, each on a rail of its own; by default 4", count, func(s *templates.Spec) *int { return &s.NICs }),
 		of("pods", "groups of servers with rail switches of their own; by default 1", count, func(s *templates.Spec) *int { return &s.Pods }),
+		of("routers", "routers of each group of a dragonfly, each linked to all others of its group; by default 4", ports, func(s *templates.Spec) *int { return &s.Routers }),
+		of("global_links", "links of each router of a dragonfly to other groups; by default 2", ports, func(s *templates.Spec) *int { return &s.GlobalLinks }),
+		of("groups", "groups of a dragonfly; by default routers * global_links + 1, with one link between each two", integer[int](2, mostInTemplate).omit(isZero), func(s *templates.Spec) *int { return &s.Groups }),
 		of("parallel", "links between each two switches of neighbouring tiers; by default 1", integer[int](1, maxParallel).omit(isZero), func(s *templates.Spec) *int { return &s.Parallel }),
 		of("oversubscription", "rate of the hosts below a leaf, edge switch or rail switch, divided by that of its links up; it sets spines, by default for 1, or in a fat tree hosts", number(interval{lo: 0, hi: 1024, openLo: true}).omit(isZero), func(s *templates.Spec) *float64 { return &s.Oversubscription }),
 		of("local_switch", "whether the NICs of a server are also linked to a switch within it, as NVSwitch links GPUs; by default true", boolean, func(s *templates.Spec) *bool { return &s.LocalSwitch }),
@@ -60,6 +63,8 @@ var templateFields = func() []field[templates.Spec] {
 		of("mtu", "largest frame on all links; by default that of defaults.link", sizes.from(128, bigFrame).omit(isZero), func(s *templates.Spec) *unit.Bytes { return &s.MTU }),
 		of("uplink_rate", "rate of the links between switches; by default rate", rate, func(s *templates.Spec) *unit.Rate { return &s.UplinkRate }),
 		of("uplink_delay", "delay of the links between switches; by default delay", delay, func(s *templates.Spec) *unit.Time { return &s.UplinkDelay }),
+		of("global_rate", "rate of the links between groups of a dragonfly; by default uplink_rate", rate, func(s *templates.Spec) *unit.Rate { return &s.GlobalRate }),
+		of("global_delay", "delay of the links between groups of a dragonfly; by default uplink_delay", delay, func(s *templates.Spec) *unit.Time { return &s.GlobalDelay }),
 		of("local_rate", "rate of the links within a server, and so of its hosts; by default rate", rate, func(s *templates.Spec) *unit.Rate { return &s.LocalRate }),
 		of("local_delay", "delay of the links within a server; by default 100ns", delay, func(s *templates.Spec) *unit.Time { return &s.LocalDelay }),
 	}
@@ -120,6 +125,7 @@ func (b *builder) completeTemplate() {
 	t.Rate = cmp.Or(t.Rate, b.link.value.Rate, templateRate)
 	t.Delay = cmp.Or(t.Delay, b.link.value.Delay, templateDelay)
 	t.UplinkRate, t.UplinkDelay = cmp.Or(t.UplinkRate, t.Rate), cmp.Or(t.UplinkDelay, t.Delay)
+	t.GlobalRate, t.GlobalDelay = cmp.Or(t.GlobalRate, t.UplinkRate), cmp.Or(t.GlobalDelay, t.UplinkDelay)
 	t.LocalRate, t.LocalDelay = cmp.Or(t.LocalRate, t.Rate), cmp.Or(t.LocalDelay, t.Delay)
 }
 

@@ -47,6 +47,11 @@ func TestTemplatesHaveTheirNodesAndLinks(t *testing.T) {
 		{"rail", 16, 16 + 4 + 4 + 4, 3*16 + 16},
 		{"rail, servers: 6, nics: 2, pods: 3, oversubscription: 3", 36, 36 + 18 + 6 + 2, 3*36 + 12},
 		{"rail, nics: 8, spines: none", 32, 32 + 4 + 8, 3 * 32},
+		{"dragonfly", 72, 36, 72 + 9*6 + 36},
+		{"dragonfly, hosts: 1, routers: 6, global_links: 3", 19 * 6, 19 * 6, 19*6 + 19*15 + 19*9},
+		{"dragonfly, routers: 1, global_links: 4, hosts: 3", 15, 5, 15 + 10},
+		{"dragonfly, groups: 4", 32, 16, 32 + 4*6 + 6*2}, // 8 global links of a group for 3 others: 2 each
+		{"dragonfly, groups: 2", 16, 8, 16 + 2*6 + 8},
 	} {
 		s, switches := parsed(t, byTemplate(c.keys)), 0
 		for range s.NodesOf(topology.Switch) {

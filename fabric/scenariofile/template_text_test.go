@@ -79,8 +79,8 @@ func TestTemplateBuffers(t *testing.T) {
 func TestParseTemplateFaults(t *testing.T) {
 	const fatTree = "rate, delay, mtu, k, tiers, hosts, oversubscription, parallel, uplink_rate, uplink_delay"
 	for text, want := range map[string]string{
-		"":                         `template "" is unknown, want one of star, leaf-spine, fat-tree, rail, and its numbers like fat-tree:k=8,rate=400Gbps`,
-		"ring:k=8":                 `template "ring" is unknown, want one of star, leaf-spine, fat-tree, rail, and its numbers like fat-tree:k=8,rate=400Gbps`,
+		"":                         `template "" is unknown, want one of star, leaf-spine, fat-tree, rail, dragonfly, and its numbers like fat-tree:k=8,rate=400Gbps`,
+		"ring:k=8":                 `template "ring" is unknown, want one of star, leaf-spine, fat-tree, rail, dragonfly, and its numbers like fat-tree:k=8,rate=400Gbps`,
 		"fat-tree:":                `template fat-tree: "": want KEY=VALUE, with a key of ` + fatTree,
 		"fat-tree:8":               `template fat-tree: "8": want KEY=VALUE, with a key of ` + fatTree,
 		"fat-tree:leaves=8":        `template fat-tree: leaves: unknown key, want one of ` + fatTree,

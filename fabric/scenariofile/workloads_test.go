@@ -111,7 +111,7 @@ func TestLiveRunKeepsWorkloadFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := Journal(live, 10*unit.Millisecond, unit.Microsecond)
+	text, err := new(Journal).Text(live, 10*unit.Millisecond, unit.Microsecond)
 	if err != nil {
 		t.Fatal(err)
 	}
