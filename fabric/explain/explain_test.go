@@ -253,7 +253,7 @@ func TestText(t *testing.T) {
 		"2. How PAUSE spread to s0->h0\n     399.8us  s1 paused s0: frames from s0 occupied 205KB of its buffer, all of it in the queue to r1 (3.55MB)\n     486.5us  s0 paused h0: ",
 		" by downstream PAUSE: s1 had paused s0\n", " by a standing queue: ", "arrived at 5.1 Gbit/s and left at 2.5 Gbit/s\n",
 		"4. Victim flows: paused although they do not pass the egress queue of s1 to r1\n  F0 from h0 to r0: paused ",
-		"    goodput 2.", "threshold  200KB (static)", "shared, | is the threshold", "\neach PAUSE, ",
+		"    goodput 2.", "threshold  200KB (static)", "shared, | threshold", "\neach PAUSE, ",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -84,7 +84,7 @@ func (f *LossFill) text(b *strings.Builder) {
 			brief(f.At), f.peer, f.Occupancy, f.Shared, f.Threshold, f.Headroom, f.PoolUsed, f.Pool)
 	}
 	if len(f.Flows) > 0 {
-		fmt.Fprintf(b, "    in the buffer: %s\n", strings.TrimPrefix(occupants(f.Flows), "; "))
+		fmt.Fprintf(b, "    in the buffer: %s\n", strings.TrimPrefix(occupants(f.Flows, unit.Bytes.String), "; "))
 	}
 }
 

@@ -68,7 +68,7 @@ func (r *Report) limits(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nthreshold  %s (%s), RESUME %s below it; reserve %s, headroom %s, pool %s\n", l.Threshold, kind, l.XON, l.Reserve, l.Headroom, l.Pool)
 	fmt.Fprintf(b, "peak       %s at %s: shared %s of %s, headroom %s%s\n",
-		r.Peak.Occupancy, brief(r.Peak.At), r.Peak.Shared, r.Peak.Threshold, r.Peak.Headroom, occupants(r.Peak.Flows))
+		r.Peak.Occupancy, brief(r.Peak.At), r.Peak.Shared, r.Peak.Threshold, r.Peak.Headroom, occupants(r.Peak.Flows, unit.Bytes.String))
 	if m := r.Closest.Margin(); m >= 0 {
 		fmt.Fprintf(b, "closest    %s below the threshold at %s\n", m, brief(r.Closest.At))
 	} else {
@@ -80,7 +80,7 @@ func (r *Report) limits(b *strings.Builder) {
 const maxNamed = 4
 
 // occupants lists the flows that occupy the buffer.
-func occupants(flows []Holding) string {
+func occupants(flows []Holding, format func(unit.Bytes) string) string {
 	if len(flows) == 0 {
 		return ""
 	}
@@ -88,25 +88,25 @@ func occupants(flows []Holding) string {
 	var rest unit.Bytes
 	for i, h := range flows {
 		if i < maxNamed && h.Egress != "" {
-			list = append(list, fmt.Sprintf("%s %s to %s", h.Flow, h.Bytes, h.Egress))
+			list = append(list, fmt.Sprintf("%s %s to %s", h.Flow, format(h.Bytes), h.Egress))
 		} else {
 			rest += h.Bytes
 		}
 	}
 	if rest > 0 {
-		list = append(list, fmt.Sprintf("%s %s", others, rest))
+		list = append(list, fmt.Sprintf("%s %s", others, format(rest)))
 	}
 	return "; " + strings.Join(list, ", ")
 }
 
-// barWidth is the number of characters from 0 to the threshold.
-const barWidth = 30
+// barWidth is the number of characters from 0 to the threshold. A row has 80 with it.
+const barWidth = 20
 
 func (r *Report) timeline(b *strings.Builder) {
 	if len(r.Timeline) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%10s %11s %11s %11s %10s  %s\n", "from", "shared", "threshold", "headroom", "paused", "shared, | is the threshold")
+	fmt.Fprintf(b, "\n%10s %11s %11s %11s %10s  %s\n", "from", "shared", "threshold", "headroom", "paused", "shared, | threshold")
 	for i := range r.Timeline {
 		bin := &r.Timeline[i]
 		bar := []byte(strings.Repeat(" ", barWidth) + "|")
@@ -123,20 +123,23 @@ func (r *Report) timeline(b *strings.Builder) {
 	}
 }
 
+// pauseRow is the format of a row of the table of PAUSE frames. With one flow it has 80 characters.
+const pauseRow = "%9s %9s %12s %12s %8s  %-9s %s\n"
+
 func (r *Report) pauses(b *strings.Builder) {
 	if len(r.Pauses) == 0 || len(r.Timeline) == 0 {
 		return
 	}
 	_, y, _ := strings.Cut(r.Link, "->")
 	fmt.Fprintf(b, "\neach PAUSE, and the rates at which frames from %s for the congested port arrived and left since the RESUME before, or since the buffer was empty\n", y)
-	fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n", "from", "until", "arrived", "left", "queue", "cause", "in the buffer")
+	fmt.Fprintf(b, pauseRow, "from", "until", "arrived", "left", "queue", "cause", "in the buffer")
 	list(b, r.Pauses, func(p *Pause) {
 		until := "the end"
 		if p.Until >= 0 {
 			until = brief(p.Until)
 		}
-		fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n",
-			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(occupants(p.Flows), "; "))
+		fmt.Fprintf(b, pauseRow,
+			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(occupants(p.Flows, size), "; "))
 	})
 }
 

@@ -236,7 +236,7 @@ func TestJournalReplaysItsLiveRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = steering.New(s, 5).Extend(s, 0, 2*end, 20)
-		journal, err := scenariofile.Journal(s, end, s.Bin)
+		journal, err := new(scenariofile.Journal).Text(s, end, s.Bin)
 		if err != nil {
 			t.Fatal(err)
 		}

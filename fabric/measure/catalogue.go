@@ -226,9 +226,12 @@ func OtherPauses(links []string) []Figure {
 // AllLinks names the sum over the links of a rack.
 const AllLinks = "all links"
 
+// PauseGroup is the heading of the columns of PAUSE frames.
+const PauseGroup = "PAUSE frames"
+
 func pauseFigures(prefix, title string, of func(*Run) Pause) []Figure {
 	return []Figure{
-		count(prefix+"pause_frames", "PAUSE frames", title, func(r *Run) int64 { return of(r).XOFF }).means(
+		count(prefix+"pause_frames", PauseGroup, title, func(r *Run) int64 { return of(r).XOFF }).means(
 			"XOFF frames, refreshes included; x->y is sent by x and pauses y"),
 		span(prefix+"paused_ms", "", title, func(r *Run) unit.Time { return of(r).Paused }),
 	}

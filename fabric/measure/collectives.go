@@ -52,6 +52,25 @@ func (f *CollectiveFigures) List(c *topology.Collective) []Figure {
 	return []Figure{f.Time, f.AlgBW, f.BusBW, f.Slowest}
 }
 
+// BenchmarkFigures returns the figures of the i-th collective of a scenario in the units of nccl-tests: its time in
+// microseconds, and its bandwidths in GB/s (10^9 bytes per second). The last one is the bus bandwidth in
+// Gbit/s, 8 times as many.
+func BenchmarkFigures(i int, c *topology.Collective) []Figure {
+	f := collectiveFigures(i, c)
+	in := func(of Figure, suffix, title string, decimals int, factor float64) Figure {
+		value := of.Of
+		of.Name, of.Title, of.decimals = c.Name+suffix, title, decimals
+		of.Of = func(r *Run) float64 { return factor * value(r) }
+		return of
+	}
+	return []Figure{
+		in(f.Time, ".time_us", "us", 2, 1000),
+		in(f.AlgBW, ".algbw_gigabytes", "alg GB/s", 3, 1./8),
+		in(f.BusBW, ".busbw_gigabytes", "bus GB/s", 3, 1./8),
+		f.BusBW,
+	}
+}
+
 // collectives returns the results of the collectives.
 func collectives(s *topology.Scenario, nodes []*NodeResult) []Collective {
 	list := make([]Collective, len(s.Collectives))

@@ -29,11 +29,15 @@ type Figure struct {
 // Unreached reports whether the run ended before it reached the figure.
 func (f *Figure) Unreached(r *Run) bool { return f.Beyond != nil && f.Beyond(r) }
 
+// Missing reports whether the run has no value of the figure, such as the bandwidth of a collective that has not
+// ended.
+func (f *Figure) Missing(r *Run) bool { return f.missing != nil && f.missing(r) }
+
 // Text formats the figure of a run for a table. A lower bound begins with ">".
 func (f *Figure) Text(r *Run) string { return f.text(r, f.Unreached(r)) }
 
 func (f *Figure) text(r *Run, atLeast bool) string {
-	if f.missing != nil && f.missing(r) {
+	if f.Missing(r) {
 		return "-"
 	}
 	text := fmt.Sprintf("%.*f", f.decimals, f.Of(r))

@@ -53,6 +53,20 @@ func along(s *topology.Scenario, pick func(routes.Hop) (string, bool)) (names []
 	return names
 }
 
+// PausesOf returns the links "x->y" on which a PAUSE blocks a flow, from its sender on: y
+// has the flow's next frame, and x sends the PAUSE. Where routes of equal length part, they are
+// left out up to the receiver's own link, since the flow may use any of them.
+func PausesOf(s *topology.Scenario, table *routes.Table, from, to int) (links []string) {
+	parted := false
+	for h := range table.Path(from, to) {
+		parted = parted || len(table.Ports(h.Node, to)) > 1
+		if !parted || h.Peer == to {
+			links = append(links, linkName(s, h)[1])
+		}
+	}
+	return links
+}
+
 // pairName names the data from one node to another.
 func pairName(s *topology.Scenario, from, to int) string {
 	return s.Nodes[from].Name + "->" + s.Nodes[to].Name

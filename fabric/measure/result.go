@@ -39,8 +39,9 @@ type Run struct {
 	Groups     int       `json:"groups,omitempty"` // groups of nodes, each run by one core at a time
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
-	Processes  int       `json:"processes,omitempty"` // that ran the nodes, a group each; 0 in memory
-	Workers    int       `json:"workers,omitempty"`   // on which the processes ran; 0 for this machine, or a rack that was up
+	Processes  int       `json:"processes,omitempty"`  // that ran the nodes, a group each; 0 in memory
+	Workers    int       `json:"workers,omitempty"`    // on which the processes ran; 0 for this machine, or a rack that was up
+	Recoveries int       `json:"recoveries,omitempty"` // from the loss of processes: the run was executed again
 	EnvelopeFaults
 	// Drops counts the frames that switches and NICs dropped, and those lost with a
 	// link that was cut. LinkLost and LinkDamaged count the frames lost to the error

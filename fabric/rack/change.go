@@ -103,7 +103,7 @@ func (p *planner) parts(node int) (list []fabric.Change) {
 	switch p.c.Verb {
 	case topology.ChangeStopFlow:
 		for _, i := range p.flows {
-			if p.s.Flows[i].From == node {
+			if p.s.Flow(i).From == node {
 				list = append(list, fabric.Change{Verb: fabric.StopFlow, Flow: fabric.FlowID(i)})
 			}
 		}
@@ -155,7 +155,7 @@ func (p *planner) remarkedClasses(node int) (classes uint8) {
 // them: the converters learn the queue pairs from the control plane.
 func (p *planner) burst(node int) (list []fabric.Flow) {
 	for _, i := range p.flows {
-		f := &p.s.Flows[i]
+		f := p.s.Flow(i)
 		if p.s.Nodes[node].Kind == topology.Switch || f.From == node || f.To == node {
 			list = append(list, flow(p.s, i))
 		}

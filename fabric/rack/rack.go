@@ -287,7 +287,7 @@ func (r *Rack) bound(k *switching.ClassConfig, set *topology.SwitchSettings, cla
 
 // flow converts flow i of the scenario to the form that a NIC takes.
 func flow(s *topology.Scenario, i int) fabric.Flow {
-	f := s.Flows[i]
+	f := s.Flow(i)
 	if f.Step {
 		f.Start = unit.Never
 	}

@@ -46,8 +46,8 @@ func (c *catalogue) flow(message uint64) string {
 	if cmd := c.command(message); cmd != nil {
 		return cmd.Name
 	}
-	if id := FlowOf(message); int64(id) < int64(len(c.scenario.Flows)) {
-		return c.scenario.Flows[id].Name
+	if id := FlowOf(message); int64(id) < int64(c.scenario.FlowCount()) {
+		return c.scenario.Flow(int(id)).Name
 	}
 	return ""
 }
@@ -58,7 +58,7 @@ func (c *catalogue) initiates(message uint64, node int) bool {
 		return k.From == node
 	}
 	id := FlowOf(message)
-	return int64(id) < int64(len(c.scenario.Flows)) && c.scenario.Flows[id].From == node
+	return int64(id) < int64(c.scenario.FlowCount()) && c.scenario.Flow(int(id)).From == node
 }
 
 // class returns the traffic class of a command.

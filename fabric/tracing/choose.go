@@ -3,6 +3,7 @@ package tracing
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -26,7 +27,7 @@ func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.
 	}
 	if share > 0 && patterns == "" {
 		for _, i := range endless(s) {
-			chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
+			chosen = append(chosen, messages(fabric.FlowID(i), 0, PerFlow))
 		}
 	}
 	return fabric.NewSelection(s.Seed, share, append(chosen, more...)), nil
@@ -71,7 +72,12 @@ func Sampled(s *topology.Scenario, share float64, patterns string) string {
 func OfChange(s *topology.Scenario, c *topology.Change) []fabric.Message {
 	switch c.Verb {
 	case topology.ChangeBurst:
-		return named(s, func(name string) bool { return name == c.Burst.Name })
+		for _, b := range slices.Backward(s.Bursts) { // it is one of the last
+			if b.Name == c.Burst.Name {
+				return []fabric.Message{allOf(b.First, b.First+b.Flows)}
+			}
+		}
+		return nil
 	case topology.ChangePost:
 		return named(s, func(name string) bool { return name == c.Post.Name })
 	default:
@@ -108,7 +114,9 @@ func Unmatched(s *topology.Scenario, patterns string) (list []string, err error)
 
 // matching returns the messages of the flows, bursts and commands whose names match the pattern.
 func matching(s *topology.Scenario, pattern string) ([]fabric.Message, error) {
-	pattern = strings.TrimSpace(pattern)
+	if pattern = strings.TrimSpace(pattern); pattern == "" {
+		return nil, nil
+	}
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("invalid pattern %q: must be a name with * and ?", pattern)
 	}
@@ -120,10 +128,8 @@ func matching(s *topology.Scenario, pattern string) ([]fabric.Message, error) {
 
 // named returns the messages of the flows, bursts and commands whose names match.
 func named(s *topology.Scenario, matches func(name string) bool) (chosen []fabric.Message) {
-	for i, f := range s.Flows {
-		if matches(f.Name) || f.Burst >= 0 && matches(s.Bursts[f.Burst].Name) {
-			chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
-		}
+	for _, r := range s.FlowsMatching(matches) {
+		chosen = append(chosen, allOf(r[0], r[1]))
 	}
 	connections := s.Connections()
 	for _, st := range s.Streams() {
@@ -135,8 +141,13 @@ func named(s *topology.Scenario, matches func(name string) bool) (chosen []fabri
 	return chosen
 }
 
+// allOf returns the messages of the flows with indices in [first, end).
+func allOf(first, end int) fabric.Message {
+	return fabric.Message{First: messages(fabric.FlowID(first), 0, 0).First, End: messages(fabric.FlowID(end), 0, 0).First}
+}
+
 // messages returns the messages of a flow with numbers in [first, end).
 func messages(flow fabric.FlowID, first, end uint64) fabric.Message {
-	base := (uint64(flow) + 1) << 32
+	base := (uint64(flow) + 1) * PerFlow
 	return fabric.Message{First: base + first, End: base + end}
 }

@@ -41,8 +41,13 @@ func spanID(trace [16]byte, node, kind, index uint64) (id [8]byte) {
 	return id
 }
 
+// PerFlow is the number of messages that each flow can have: those of the next flow follow.
+const PerFlow = 1 << 32
+
 // FlowOf returns the flow of a message, or fabric.NoFlow for message 0.
-func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(fabric.MessageOf(message)>>32) - 1 }
+func FlowOf(message uint64) fabric.FlowID {
+	return fabric.FlowID(fabric.MessageOf(message)/PerFlow) - 1
+}
 
 // NumberOf returns the number of a message in its flow, or the ID of a command.
 func NumberOf(message uint64) uint32 { return uint32(message) }
