@@ -1,6 +1,6 @@
 // Package capture writes tapped packets as a pcapng file for Wireshark: one interface
-// per port, timestamps in fabric time, and a comment per packet. It does not know where
-// the packets come from.
+// per port, timestamps in fabric time, a comment per packet, and the names of the nodes for
+// their addresses. It does not know where the packets come from.
 package capture
 
 import (
@@ -81,6 +81,9 @@ func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options)
 		c.index[place{p.Node, p.Port}] = i
 	}
 	err := c.file.Flush()
+	if err == nil {
+		err = writeNames(counted, s)
+	}
 	c.size = counted.n + int64(len(points)*statisticsSize)
 	return c, err
 }

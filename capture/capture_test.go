@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -196,5 +199,57 @@ func TestPacketWithoutInterface(t *testing.T) {
 	}
 	if err := w.Write([]tap.Packet{{Node: 1, Port: 9}}); err == nil || errors.Is(err, ErrFull) {
 		t.Errorf("a packet at another port: %v", err)
+	}
+}
+
+// The file names the addresses of NICs and switches, for an independent reader, and for
+// tshark those that its version resolves.
+func TestFileNamesAddresses(t *testing.T) {
+	named := *rack
+	named.Nodes = []topology.Node{{Name: "h0", Kind: topology.NIC}, {Name: "s0", Kind: topology.Switch}, {Name: "node-12", Kind: topology.NIC, Host: 1}}
+	file := filepath.Join(t.TempDir(), "named.pcapng")
+	var b bytes.Buffer
+	w, err := NewWriter(&b, &named, points, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := packets()[:1]
+	data := frame.Packet{TTL: 64, Src: frame.HostIP(0), Dst: frame.HostIP(1), SrcMAC: frame.HostMAC(0), DstMAC: frame.HostMAC(1), BTH: frame.BTH{Opcode: frame.WriteMiddle}, Payload: 1000}
+	data.Build(&list[0].Frame)
+	if err := errors.Join(w.Write(list), w.Close(), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if w.size != int64(b.Len()) {
+		t.Errorf("the file has %d bytes, counted %d", b.Len(), w.size)
+	}
+	r, err := pcapgo.NewNgReader(&b, pcapgo.DefaultNgReaderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.ReadPacketData(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.NNames() {
+		n, err := r.Name(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%v %v", n.Addr, n.Names))
+	}
+	want := []string{"&{10.0.0.1} [h0]", "&{02:00:00:00:00:00} [h0]", "&{02:01:00:00:00:01} [s0]", "&{10.0.0.2} [node-12]", "&{02:00:00:00:00:01} [node-12]"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		if os.Getenv("RACKFAB_CI") != "" {
+			t.Fatal("tshark is not in PATH")
+		}
+		t.Skip("tshark is not in PATH: the resolution of names is not checked")
+	}
+	out, err := exec.Command(tshark, "-N", "n", "-r", file, "-T", "fields", "-e", "ip.src_host", "-e", "ip.dst_host").Output()
+	if got := strings.TrimSpace(string(out)); err != nil || got != "h0\tnode-12" {
+		t.Errorf("tshark shows %q, %v", got, err)
 	}
 }
