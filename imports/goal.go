@@ -20,8 +20,8 @@ type goal struct {
 	in    int // rank whose statements are read, -1 outside
 	line  int
 
-	cpus, nics, empty int // statements whose cpu or nic has no effect; messages of 0 bytes
-	load                  // of all ranks
+	cpus, nics, empty, large int // messages whose cpu or nic has no effect, of 0 bytes, and above goalEager
+	load                         // of all ranks
 }
 
 // goalRank are the steps of a rank, and the indices of those with a label.
@@ -29,6 +29,9 @@ type goalRank struct {
 	begun  bool
 	steps  []step
 	labels map[string]int
+
+	busy     map[int64]bool // processors that calculate for a time
+	messages map[int64]int  // by processor
 }
 
 // GOAL returns the scenario of a trace: rank n is the program of h<n>. rack is the text of a scenario with
@@ -63,7 +66,13 @@ func GOAL(trace File, rack *File, layout Layout) (*Imported, error) {
 	}
 	hosts := make([][]step, len(g.ranks))
 	for i := range hosts {
-		hosts[i] = g.ranks[i].steps
+		r := &g.ranks[i]
+		hosts[i] = r.steps
+		for cpu, n := range r.messages {
+			if cpu > 0 || r.busy[cpu] {
+				g.cpus += n
+			}
+		}
 	}
 	text = appendPrograms(text, hosts)
 	if rack == nil {
@@ -183,13 +192,16 @@ func (g *goal) notes() (notes []string) {
 		count int
 		what  string
 	}{
-		{g.cpus, "cpu of send and recv, which take no time of a processor"},
+		{g.cpus, "cpu of send and recv, which take no time of a processor and do not wait for its calculations"},
 		{g.nics, "nic, a host has one"},
 		{g.empty, "size 0 of send, the message has 1 byte"},
 	} {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: ignored in %d statements: %s", g.file, n.count, n.what))
 		}
+	}
+	if g.large > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d messages above %d bytes are sent at once, as smaller ones: LogGOPSim waits for their recv", g.file, g.large, goalEager))
 	}
 	return notes
 }

@@ -18,6 +18,10 @@ const (
 	goalMessage    = 1 << 31
 )
 
+// goalEager is the largest message in bytes that LogGOPSim sends without waiting for its recv, unless its parameter S is
+// set.
+const goalEager = 65535
+
 const goalForms = "want send SIZEb to RANK, recv SIZEb from RANK|-1, calc TIME, or LABEL requires|irequires LABEL"
 
 // step reads a statement of a rank.
@@ -86,6 +90,9 @@ func (g *goal) send(words []string) string {
 		g.empty++
 		size = 1
 	}
+	if size > goalEager {
+		g.large++
+	}
 	g.bytes += float64(size)
 	peer := g.peer(words[3])
 	return fmt.Sprintf("send %dB to %s%s", int64(size), peer, g.options(words[4:], false))
@@ -106,19 +113,27 @@ func (g *goal) compute(words []string) string {
 	ns, _ := g.number("time in ns", words[1], 0, 1e12)
 	g.calc += float64(ns) / 1e9
 	text := fmt.Sprintf("calc %dns", ns)
+	cpu := int64(0)
 	switch {
 	case len(words) == 4 && words[2] == "cpu":
-		if n, _ := g.number("cpu", words[3], 0, goalProcessors); n > 0 {
-			text += fmt.Sprintf(" on %d", n)
+		if cpu, _ = g.number("cpu", words[3], 0, goalProcessors); cpu > 0 {
+			text += fmt.Sprintf(" on %d", cpu)
 		}
 	case len(words) != 2:
 		g.fault(g.file, g.line, "%q after calc, want cpu C", strings.Join(words[2:], " "))
+	}
+	if r := &g.ranks[g.in]; ns > 0 {
+		if r.busy == nil {
+			r.busy = map[int64]bool{}
+		}
+		r.busy[cpu] = true
 	}
 	return text
 }
 
 // options reads the tag, cpu and nic of a message, and returns the tag as a step has it.
 func (g *goal) options(words []string, wild bool) (tag string) {
+	cpu := int64(0)
 	for ; len(words) >= 2; words = words[2:] {
 		switch words[0] {
 		case "tag":
@@ -128,9 +143,7 @@ func (g *goal) options(words []string, wild bool) (tag string) {
 				tag = fmt.Sprintf(" tag %d", n)
 			}
 		case "cpu":
-			if n, _ := g.number("cpu", words[1], 0, goalProcessors); n > 0 {
-				g.cpus++
-			}
+			cpu, _ = g.number("cpu", words[1], 0, goalProcessors)
 		case "nic":
 			if n, _ := g.number("nic", words[1], 0, goalProcessors); n > 0 {
 				g.nics++
@@ -142,6 +155,11 @@ func (g *goal) options(words []string, wild bool) (tag string) {
 	if len(words) > 0 {
 		g.fault(g.file, g.line, "%q without a number", words[0])
 	}
+	r := &g.ranks[g.in]
+	if r.messages == nil {
+		r.messages = map[int64]int{}
+	}
+	r.messages[cpu]++
 	return tag
 }
 

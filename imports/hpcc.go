@@ -33,6 +33,10 @@ type hpcc struct {
 	config hpccConfig
 	rate   []unit.Rate // of the last link of each node
 	origin unit.Time   // instant of the files that is 0 in the scenario
+
+	several bool               // a host may have several links
+	own     map[int]int        // switches that are not in the files: the switch of a host with several links, and the host
+	buffer  map[int]unit.Bytes // of switches whose buffer is not the default
 }
 
 // hpccLink is a line of topology.txt.
@@ -61,6 +65,7 @@ func HPCC(topo, flows File, config *File) (*Imported, error) {
 	if len(h.kind) == 0 {
 		return nil, h.err()
 	}
+	h.checkOrder()
 	h.readFlows(wordsOf(flows, &h.faults))
 	if config != nil {
 		h.readConfig(*config)
@@ -80,6 +85,11 @@ func (h *hpcc) readTopology(w *words) {
 	nodes := int(w.integer("the number of nodes", 1, topology.MaxNodes))
 	switches := int(w.integer("the number of switches", 0, int64(nodes)))
 	links := int(w.integer("the number of links", 0, topology.MaxLinks))
+	h.readNodes(w, nodes, switches, links)
+}
+
+// readNodes reads the switches and the links.
+func (h *hpcc) readNodes(w *words, nodes, switches, links int) {
 	h.kind = slices.Repeat([]topology.NodeKind{topology.NIC}, nodes)
 	h.rate = make([]unit.Rate, nodes)
 	for i := 0; i < switches && !w.ended; i++ {
@@ -103,7 +113,6 @@ func (h *hpcc) readTopology(w *words) {
 			w.fault(w.file, w.line, "host %d has no link", n)
 		}
 	}
-	h.checkOrder()
 }
 
 func (h *hpcc) node(w *words, what string) int {
@@ -112,7 +121,7 @@ func (h *hpcc) node(w *words, what string) int {
 
 func (h *hpcc) addLink(w *words, l hpccLink) {
 	for _, n := range l.ends {
-		if h.kind[n] == topology.NIC && h.rate[n] > 0 {
+		if h.kind[n] == topology.NIC && h.rate[n] > 0 && !h.several {
 			w.fault(w.file, w.line, "host %d has a second link: a NIC has one", n)
 		}
 		h.rate[n] = l.rate
@@ -185,10 +194,20 @@ func (h *hpcc) noteFlows(w *words) {
 
 // name returns the name of a node.
 func (h *hpcc) name(n int) string {
-	if h.kind[n] == topology.Switch {
-		return fmt.Sprintf("s%d", n)
+	prefix, number := h.numbered(n)
+	return fmt.Sprintf("%s%d", prefix, number)
+}
+
+// numbered returns the two parts of the name of a node.
+func (h *hpcc) numbered(n int) (prefix string, number int) {
+	host, own := h.own[n]
+	switch {
+	case own:
+		return "g", host
+	case h.kind[n] == topology.Switch:
+		return "s", n
 	}
-	return fmt.Sprintf("h%d", n)
+	return "h", n
 }
 
 // scenario writes the scenario.
@@ -196,6 +215,11 @@ func (h *hpcc) scenario(topo, flows string) []byte {
 	b := fmt.Appendf(nil, "# Imported from %s and %s, files of the HPCC simulator. Time 0 is %s of %[2]s.\n",
 		oneLine(topo), oneLine(flows), h.origin)
 	b = fmt.Appendf(b, "name: hpcc-import\nseed: 1\nduration: %s\n", h.duration())
+	return h.appendChanges(h.appendFlows(h.appendRack(b)))
+}
+
+// appendRack writes the scheme, the nodes and the links.
+func (h *hpcc) appendRack(b []byte) []byte {
 	b = h.config.append(b)
 	var hosts, switches []int
 	for n, kind := range h.kind {
@@ -222,7 +246,7 @@ func (h *hpcc) scenario(topo, flows string) []byte {
 		}
 		b = append(b, "}\n"...)
 	}
-	return h.appendChanges(h.appendFlows(b))
+	return b
 }
 
 // oneLine makes a file's name fit into a comment.

@@ -107,13 +107,27 @@ func (h *hpcc) configLine(key string, w *words) bool {
 	case "ERROR_RATE_PER_LINK":
 		c.loss = w.share("error rate")
 	case "SIMULATOR_STOP_TIME":
-		c.end = w.time("end", "s", unit.Nanosecond, topology.LongestRun)
+		h.stop(w)
 	case "LINK_DOWN":
 		c.down = &hpccDown{at: w.time("instant in us", "us", 0, topology.LongestRun), ends: [2]int{h.node(w, "end of a link"), h.node(w, "end of a link")}}
 	default:
 		return h.parameter(key, w)
 	}
 	return true
+}
+
+// stop reads SIMULATOR_STOP_TIME, in seconds. One after the longest run is no end.
+func (h *hpcc) stop(w *words) {
+	text := w.word("end")
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > topology.LongestRun.Seconds() {
+		h.note("%s:%d: ignored: SIMULATOR_STOP_TIME, later than %s", w.file, w.line, topology.LongestRun)
+		return
+	}
+	t, err := unit.ParseTime(text + "s")
+	if !w.ended && (err != nil || t < unit.Nanosecond) {
+		w.fault(w.file, w.line, "end %q, want %s or more, in seconds", text, unit.Nanosecond)
+	}
+	h.config.end = t
 }
 
 // mode reads CC_MODE.
@@ -236,17 +250,22 @@ const frameHeaders = 250
 // appendSwitches writes the switches, with the thresholds of config.txt for the fastest link of each.
 func (h *hpcc) appendSwitches(b []byte, switches []int) []byte {
 	fastest, mixed := make([]unit.Rate, len(h.kind)), make([]bool, len(h.kind))
+	slowest := make([]unit.Rate, len(h.kind))
 	for _, l := range h.links {
 		for _, n := range l.ends {
 			mixed[n] = mixed[n] || fastest[n] > 0 && fastest[n] != l.rate
 			fastest[n] = max(fastest[n], l.rate)
+			slowest[n] = min(cmp.Or(slowest[n], l.rate), l.rate)
 		}
 	}
+	for n := range h.own {
+		fastest[n], mixed[n] = slowest[n], false // queues are at the slowest link
+	}
 	b = append(b, "switches:\n"...)
-	var last string
+	var last, like string // settings and prefix of the same switches
 	var same []int
 	flush := func() {
-		for _, name := range ranges("s", same) {
+		for _, name := range ranges(like, same) {
 			b = fmt.Appendf(b, "  %s:%s\n", name, last)
 		}
 		same = nil
@@ -258,10 +277,17 @@ func (h *hpcc) appendSwitches(b []byte, switches []int) []byte {
 		if mixed[n] && text != "" {
 			differ++
 		}
-		if text != last {
+		if size := h.buffer[n]; size > 0 {
+			text = strings.TrimPrefix(text+fmt.Sprintf(", buffer: %dB", int64(size)), ", ")
+		}
+		if text != "" {
+			text = " {" + text + "}"
+		}
+		prefix, number := h.numbered(n)
+		if text != last || prefix != like {
 			flush()
 		}
-		last, same = text, append(same, n)
+		last, like, same = text, prefix, append(same, number)
 	}
 	flush()
 	h.noteThresholds(missing, differ)
@@ -289,9 +315,9 @@ func (c *hpccConfig) thresholds(rate unit.Rate) (text string, ok bool) {
 	kmin, kmax, pmax := c.kmin[rate], c.kmax[rate], c.pmax[rate]
 	switch {
 	case c.scheme == "dctcp" && kmin != "":
-		return fmt.Sprintf(" {step: %s, step_per: 0bps}", kmin), true
+		return fmt.Sprintf("step: %s, step_per: 0bps", kmin), true
 	case c.scheme == "dcqcn" && kmin != "" && kmax != "" && pmax != "":
-		return fmt.Sprintf(" {kmin: %s, kmax: %s, pmax: %s}", kmin, kmax, pmax), true
+		return fmt.Sprintf("kmin: %s, kmax: %s, pmax: %s", kmin, kmax, pmax), true
 	}
 	return "", false
 }

@@ -1,6 +1,6 @@
 // Package imports turns files of other simulators into scenarios: topology.txt, flow.txt and
-// config.txt of the HPCC simulator, connection matrices and topologies of htsim, traces in GOAL, and execution
-// traces of Chakra.
+// config.txt of the HPCC simulator, connection matrices and topologies of htsim, traces in GOAL, execution
+// traces of Chakra, and workloads and topologies of SimAI.
 // It also turns captures of RoCEv2 into scenarios.
 // Each format has its files. An importer reads bytes and returns the text of a scenario, with notes on
 // all that the files say and the scenario does not.

@@ -27,6 +27,10 @@ var kinds = []kind{
 	{"a trace in GOAL", ".goal", regexp.MustCompile(`^num_ranks\s`), func(f File) (*Imported, error) {
 		return GOAL(f, nil, DefaultLayout)
 	}, ""},
+	{"a workload of SimAI", "", regexp.MustCompile(`^(MICRO|HYBRID_[A-Z_]+)([ \t\r][^\n]*)?\n\s*[0-9]+\s*\n`), func(f File) (*Imported, error) {
+		return SimAI(f, nil, nil, DefaultLayout)
+	}, ""},
+	{"a topology of SimAI", "", regexp.MustCompile(`^([0-9]+ ){5}[A-Za-z]\S*\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "simai FILE --topology %s"},
 	{"a topology of htsim", ".topo", regexp.MustCompile(`(?i)^(nodes [0-9]+\s+)?(podsize [0-9]+\s+)?tiers [0-9]+\s`), nil, "htsim --connections FILE --topology %s"},
 	{"a connection matrix of htsim", ".cm", regexp.MustCompile(`^(Nodes|Connections|Triggers|Failures) [0-9]+\s`), func(f File) (*Imported, error) {
 		return HTSim(f, nil, DefaultLayout, unit.Microsecond)
@@ -34,7 +38,7 @@ var kinds = []kind{
 	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+\s`), nil, "hpcc --topology FILE --flows %s"},
 	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},
 	{"a Chakra execution trace of one rank", ".et", regexp.MustCompile(`^\x07\n\x05[0-9]\.[0-9]\.[0-9]`), nil, "chakra --traces 'NAME.*.et'"},
-	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z_]+\s.*\n)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},
+	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z0-9_]+\s.*\n\s*)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},
 }
 
 // comments are the lines and comments before the first word of a file.
@@ -48,7 +52,7 @@ func (k *kind) fits(f File, head string) bool {
 	if k.begins == nil {
 		return isCapture(f.Data)
 	}
-	return k.begins.MatchString(head) || k.suffix != "" && filepath.Ext(f.Name) == k.suffix
+	return k.begins.MatchString(head) || k.suffix != "" && filepath.Ext(f.Name) == k.suffix || k.suffix == ".et" && strings.HasSuffix(f.Name, ".et.gz")
 }
 
 // Recognise returns the kind of a file that is no scenario, in words, and the scenario that it makes by itself. It returns

@@ -24,6 +24,13 @@ func TestRecognise(t *testing.T) {
 		{"flow.txt", smallFlows, "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
 		{"topology.txt", smallTopology, "a topology of the HPCC simulator", "rackfab import hpcc --topology topology.txt --flows FILE -o scenario.yaml"},
 		{"config.txt", smallConfig, "a configuration of the HPCC simulator", "rackfab import hpcc --topology FILE --flows FILE --config config.txt -o scenario.yaml"},
+		{"w.txt", string(smallWorkload.Data), "a workload of SimAI", ""},
+		{"w.txt", "MICRO\r\n1\r\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 5 1", "a workload of SimAI", "w.txt:1: no all_gpus: want it, or a topology"},
+		{"w.txt", "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 5\n1\n", "a workload of SimAI", `w.txt:1: policy "HYBRID_DLRM", want`},
+		{"Spectrum-X.topo", twoServers, "a topology of SimAI", "Spectrum-X.topo is a topology of SimAI, which needs others: rackfab import simai FILE --topology Spectrum-X.topo -o scenario.yaml"},
+		{"SimAI.conf", simaiConfig, "a configuration of the HPCC simulator", "SimAI.conf is a configuration of the HPCC simulator, which needs others"},
+		{"x.yaml", "MICRO: 5\nname: x\n", "", ""},
+		{"t.0.et.gz", "\x1f\x8b", "a Chakra execution trace of one rank", "rackfab import chakra --traces 'NAME.*.et' -o scenario.yaml"},
 		{"t.0.et", "", "a Chakra execution trace of one rank", "rackfab import chakra --traces 'NAME.*.et' -o scenario.yaml"},
 		{"trace", string(etFile("").Data), "a Chakra execution trace of one rank", "trace is a Chakra execution trace of one rank, which needs others"},
 		{"empty", "", "", ""},
@@ -54,4 +61,25 @@ func TestRecognise(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A file of any bytes is of no known kind, or makes a scenario that parses, or a clear
+// error.
+func FuzzRecognise(f *testing.F) {
+	f.Add("a.goal", []byte("num_ranks 2\nrank 0 {\nl1: send 10b to 1\n}\nrank 1 {\nl1: recv 10b from 0\n}\n"))
+	f.Add("a", []byte("# comment\nMICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8192 1\n"))
+	f.Add("a.cm", []byte("Nodes 2\nConnections 1\n0->1 start 0 size 1000\n"))
+	f.Add("a.et", []byte("\x07\n\x050.0.4"))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		if len(data) > 1<<10 || largeRack.Match(data) {
+			return // large racks are slow, not wrong
+		}
+		what, made, err := Recognise(File{name, data})
+		if err != nil || what == "" {
+			return
+		}
+		if _, err := scenariofile.Parse("s", made.Scenario); err != nil {
+			t.Errorf("%s: %v\n%s", what, err, made.Scenario)
+		}
+	})
 }

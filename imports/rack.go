@@ -49,14 +49,18 @@ type load struct {
 	bytes, calc, steps float64 // bytes sent, seconds of calc, number of steps
 }
 
-// scenario writes the rack. from names the files. The run is as long as all steps one after the
-// other, at most 1000 s.
+// scenario writes the header and the rack.
 func (l Layout) scenario(name, from string, hosts int, w *load) []byte {
+	return l.append(l.header(name, from, w), hosts)
+}
+
+// header writes the keys above the rack. from names the files. The run is as long as all steps one after the
+// other, at most 1000 s.
+func (l Layout) header(name, from string, w *load) []byte {
 	seconds := 2*w.bytes*8/float64(l.Rate) + w.calc + 8*w.steps*l.Delay.Seconds() + 0.001
 	longest := unit.Time(math.Ceil(1e6*min(seconds, topology.LongestRun.Seconds()))) * unit.Microsecond
 	b := fmt.Appendf(nil, "# Imported from %s.\nname: %s\nseed: 1", oneLine(from), name)
-	b = append(b, lines(longest)...)
-	return l.append(b, hosts)
+	return append(b, lines(longest)...)
 }
 
 // withoutSteps returns an error if the scenario of a rack has programs or collectives already.

@@ -40,6 +40,9 @@ var onTemplate = []struct {
 		}
 		return Chakra(traces, nil, nil, l)
 	}},
+	{"simai", 8, "w.txt has 8 GPUs", func(_ *testing.T, l Layout) (*Imported, error) {
+		return SimAI(smallWorkload, nil, nil, l)
+	}},
 	{"pcap", 2, "requests.pcapng has 2 addresses", func(t *testing.T, l Layout) (*Imported, error) {
 		return PCAP(sample(t, "requests.pcapng"), nil, l)
 	}},
@@ -58,7 +61,7 @@ func sample(t *testing.T, name string) File {
 // IMP-13: The hosts of the files are the first hosts of a template. One with too few hosts is an error.
 func TestImportsOnATemplate(t *testing.T) {
 	for _, c := range onTemplate {
-		out, err := c.make(t, layoutOf(t, "leaf-spine:leaves=2,hosts=3,rate=400Gbps,delay=20us"))
+		out, err := c.make(t, layoutOf(t, "leaf-spine:leaves=2,hosts=4,rate=400Gbps,delay=20us"))
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
@@ -67,7 +70,7 @@ func TestImportsOnATemplate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Nodes) != 6+2+3 || s.Nodes[5].Name != "h5" || s.LinkNamed("h5--leaf1") < 0 || s.Links[0].Rate != 400*unit.GigabitPerSec {
+		if len(s.Nodes) != 8+2+4 || s.Nodes[5].Name != "h5" || s.LinkNamed("h5--leaf1") < 0 || s.Links[0].Rate != 400*unit.GigabitPerSec {
 			t.Errorf("%s: %d nodes\n%s", c.what, len(s.Nodes), out.Scenario)
 		}
 		want := fmt.Sprintf("%s, but template star:hosts=%d has %[2]d hosts: want a template with at least %[3]d", c.needs, c.hosts-1, c.hosts)

@@ -1,0 +1,157 @@
+package imports
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// readRack reads a topology, and returns the number of its GPUs.
+func (s *simai) readRack(w *words) (hosts int) {
+	nodes := int(w.integer("the number of nodes", 1, topology.MaxNodes))
+	perServer := w.integer("GPUs per server", 1, topology.MaxNodes)
+	local := int(w.integer("the number of NVLink switches", 0, int64(nodes)))
+	others := int(w.integer("the number of other switches", 0, int64(nodes)))
+	links := int(w.integer("the number of links", 0, topology.MaxLinks))
+	gpu := w.word("type of GPU")
+	if local+others > nodes {
+		w.fault(w.file, 1, "%d of %d nodes are switches", local+others, nodes)
+	}
+	if w.ended || local+others > nodes {
+		return 0
+	}
+	s.note("%s: ignored: %d GPUs per server and type %s, the links show the servers", w.file, perServer, oneLine(gpu))
+	s.readNodes(w, nodes, local+others, links)
+	hosts = nodes - local - others
+	if first := slices.Index(s.kind, topology.Switch); first >= 0 && first < hosts {
+		w.fault(w.file, 2, "node %d is a switch, want GPUs 0 to %d and switches after them", first, hosts-1)
+	}
+	return hosts
+}
+
+// split adds a switch between each host with several links and these links, because a NIC has one link. The delays of all
+// paths remain, unless they are below 4 ns: that of the host's new link is taken from the others.
+func (s *simai) split(file string) {
+	count, shortest := make([]int, len(s.kind)), make([]unit.Time, len(s.kind))
+	for _, l := range s.links {
+		for _, n := range l.ends {
+			if count[n]++; count[n] == 1 || l.delay < shortest[n] {
+				shortest[n] = l.delay
+			}
+			s.rate[n] = max(s.rate[n], l.rate)
+		}
+	}
+	cut := func(n int) unit.Time { // from the links of a host: no more than half, between two such hosts
+		return shortest[n] / 4 / unit.Nanosecond * unit.Nanosecond
+	}
+	s.own = map[int]int{}
+	of := map[int]int{} // the switch of a host
+	for n, kind := range s.kind {
+		if kind == topology.NIC && count[n] > 1 {
+			of[n], s.own[len(s.kind)] = len(s.kind), n
+			s.kind = append(s.kind, topology.Switch)
+		}
+	}
+	for i := range s.links {
+		l := &s.links[i]
+		for end, n := range l.ends {
+			if own, ok := of[n]; ok {
+				l.ends[end] = own
+				l.delay -= cut(n)
+			}
+		}
+	}
+	if down := s.config.down; down != nil {
+		for end, n := range down.ends {
+			if own, ok := of[n]; ok {
+				down.ends[end] = own
+			}
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		s.links = append(s.links, hpccLink{ends: [2]int{n, of[n]}, rate: s.rate[n], delay: max(cut(n), unit.Nanosecond)})
+	}
+	if len(of) > 0 {
+		s.note("%s: %d GPUs have several links: each has one, with the highest rate, to a switch g of its own, which has these links", file, len(of))
+	}
+}
+
+// fillThresholds adds the thresholds of links whose rates the configuration lacks, as NVLink's: those of the next lower rate,
+// or of the lowest one.
+func (s *simai) fillThresholds() {
+	c := &s.config
+	rates := slices.Sorted(maps.Keys(c.kmin))
+	if len(rates) == 0 || c.scheme != "dcqcn" && c.scheme != "dctcp" {
+		return
+	}
+	for _, l := range s.links {
+		at, found := slices.BinarySearch(rates, l.rate)
+		if found || c.kmin[l.rate] != "" {
+			continue
+		}
+		like := rates[max(at-1, 0)]
+		c.kmin[l.rate], c.kmax[l.rate], c.pmax[l.rate] = c.kmin[like], c.kmax[like], c.pmax[like]
+		s.note("no thresholds for links of %s: they have those for %s", l.rate, like)
+	}
+}
+
+// setBuffers sets the buffers of switches, with room for the headroom of all ports, unless BUFFER_SIZE has it.
+func (s *simai) setBuffers() {
+	links := make([][]topology.Link, len(s.kind))
+	for _, l := range s.links {
+		for _, n := range l.ends {
+			link := topology.DefaultLink()
+			link.Rate, link.Delay, link.MTU = l.rate, l.delay, max(link.MTU, unit.Bytes(s.config.payload+frameHeaders))
+			links[n] = append(links[n], link)
+		}
+	}
+	given, raised := unit.Bytes(s.config.buffer)<<20, 0
+	reserve := topology.DefaultSwitch().Reserve
+	s.buffer = map[int]unit.Bytes{}
+	for n, list := range links {
+		var rate unit.Rate
+		var delay unit.Time
+		for _, l := range list {
+			rate, delay = max(rate, l.Rate), max(delay, l.Delay)
+		}
+		needs := 2 * unit.Bytes(len(list)) * (reserve + topology.DefaultHeadroom(list))
+		if s.kind[n] == topology.NIC || len(list) == 0 || needs <= given {
+			continue
+		}
+		s.buffer[n] = max(needs, unit.Bytes(bufferOf(len(list), rate, delay)))
+		raised += int(min(given, 1))
+	}
+	if raised > 0 {
+		s.note("%d switches have a larger buffer than BUFFER_SIZE, for the headroom of their ports", raised)
+	}
+}
+
+// down appends the failure of a link, which counts from 2 s, unless the run ends before.
+func (s *simai) down(made *Imported, config string) error {
+	of, err := parsed(made.Scenario)
+	if err != nil {
+		return err
+	}
+	if at := linkDownFrom + s.config.down.at; at >= of.Duration {
+		made.Notes = append(made.Notes, fmt.Sprintf("%s: ignored: LINK_DOWN at %s, after the end of the run", config, at))
+		return nil
+	}
+	made.Scenario = s.appendChanges(made.Scenario)
+	return nil
+}
+
+// layout returns the rate and delay by which the length of the run is chosen: those of the slowest and of the longest link.
+func (s *simai) layout() Layout {
+	l := DefaultLayout
+	for i, link := range s.links {
+		if i == 0 {
+			l.Rate, l.Delay = link.rate, 0
+		}
+		l.Rate, l.Delay = min(l.Rate, link.rate), max(l.Delay, link.delay)
+	}
+	l.Delay *= 3 // a path has more links than around one switch
+	return l
+}
