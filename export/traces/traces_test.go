@@ -1,0 +1,70 @@
+package traces
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// Pauses adjoin those of the neighbouring bins, and do not overlap.
+func TestPauses(t *testing.T) {
+	const bin = 50
+	for name, tt := range map[string]struct {
+		at   []int64 // any instants in the bins
+		took []float64
+		want []interval
+	}{
+		"alone":               {[]int64{149}, []float64{20}, []interval{{100, 120}}},
+		"until the next bin":  {[]int64{49, 99}, []float64{20, 30}, []interval{{30, 80}}},
+		"over a full bin":     {[]int64{49, 99, 149}, []float64{20, 50, 10}, []interval{{30, 110}}},
+		"twice":               {[]int64{49, 99, 149}, []float64{50, 30, 50}, []interval{{0, 80}, {100, 150}}},
+		"not in the next bin": {[]int64{49, 99, 149}, []float64{20, 0, 30}, []interval{{0, 20}, {100, 130}}},
+		"none":                {[]int64{49}, []float64{0}, nil},
+	} {
+		if have := pauses(&rackfabv1.Series{TimesPs: tt.at, Values: tt.took}, bin); !slices.Equal(have, tt.want) {
+			t.Errorf("%s: %v, want %v", name, have, tt.want)
+		}
+	}
+}
+
+func TestPausesSum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const bin = 50
+		s := &rackfabv1.Series{}
+		sum := int64(0)
+		for i, took := range rapid.SliceOf(rapid.Int64Range(0, bin)).Draw(t, "paused") {
+			s.TimesPs, s.Values = append(s.TimesPs, int64(i)*bin+bin-1), append(s.Values, float64(took))
+			sum += took
+		}
+		end := int64(0)
+		for _, p := range pauses(s, bin) {
+			if p.from < end || p.to <= p.from || p.to > int64(len(s.GetTimesPs()))*bin {
+				t.Fatalf("%v after %d", p, end)
+			}
+			sum, end = sum-(p.to-p.from), p.to
+		}
+		if sum != 0 {
+			t.Errorf("%d ps are missing", sum)
+		}
+	})
+}
+
+func TestMicros(t *testing.T) {
+	for ps, want := range map[micros]string{0: "0", 1: "0.000001", 1_000_000: "1", 49_999_000: "49.999000", -1: "-0.000001", -2_500_000: "-2.500000"} {
+		if have, err := json.Marshal(ps); err != nil || string(have) != want {
+			t.Errorf("%d ps: %s, want %s us", ps, have, want)
+		}
+	}
+}
+
+func TestNodesAreOrderedByNumber(t *testing.T) {
+	nodes := []string{"s0", "h10", "h2", "leaf0", "h1", "h"}
+	slices.SortFunc(nodes, compareNodes)
+	if want := []string{"h", "h1", "h2", "h10", "leaf0", "s0"}; !slices.Equal(nodes, want) {
+		t.Errorf("%v, want %v", nodes, want)
+	}
+}
