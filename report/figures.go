@@ -20,7 +20,8 @@ type Figure struct {
 // subject describes a figure and how its lines are computed from a run's series.
 type subject struct {
 	name, title, unit, caption string
-	whole                      bool // covers the whole run, not only the burst and its consequences
+	quantity                   string // on the Y axis; with the unit
+	whole                      bool   // covers the whole run, not only the burst and its consequences
 	lines                      func(view) []chart.Line
 	aside                      func(*measure.Run) string // a value of the table that the lines illustrate; nil for none
 	only                       func(*Folder) bool        // reports whether the figure applies to a folder; nil if it applies to all with long flows
@@ -33,47 +34,47 @@ const wholeRun = "The same over the whole run; a point averages several bins."
 
 var subjects = []subject{
 	{
-		name: "pauses", title: "PAUSE frames per link", unit: "frames/ms", lines: pauseLines, some: someLinks, aside: asideTree,
+		name: "pauses", title: "PAUSE frames per link", quantity: "PAUSE frames", unit: "per ms", lines: pauseLines, some: someLinks, aside: asideTree,
 		caption: "PAUSE frames (XOFF) on the links that pause the long flows; x->y is sent by x and pauses y. PCN, fig. 2a.",
 	},
 	{
-		name: "goodput-burst", title: "Goodput of the long flows around the burst", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
+		name: "goodput-burst", title: "Goodput of the long flows around the burst", quantity: "goodput", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
 		caption: "Payload delivered in order, per bin. PCN, fig. 2b.",
 	},
-	{name: "goodput", title: "Goodput of the long flows, whole run", unit: "Gbit/s", whole: true, lines: goodputLines, some: someFlows, aside: asideDip, caption: wholeRun},
+	{name: "goodput", title: "Goodput of the long flows, whole run", quantity: "goodput", unit: "Gbit/s", whole: true, lines: goodputLines, some: someFlows, aside: asideDip, caption: wholeRun},
 	{
-		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", unit: "Gbit/s", lines: rateLines, some: someFlows,
+		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", quantity: "rate", unit: "Gbit/s", lines: rateLines, some: someFlows,
 		caption: "CC rate limit: the rate that the scheme allows at the end of each bin. TX rate: sent on the link in the bin, headers included; " +
 			"it is below the limit where PAUSE blocks the NIC. PCN, fig. 3.",
 	},
-	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", unit: "Gbit/s", whole: true, lines: rateLines, some: someFlows, caption: wholeRun},
+	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", quantity: "rate", unit: "Gbit/s", whole: true, lines: rateLines, some: someFlows, caption: wholeRun},
 	{
-		name: "workload-goodput", title: "Goodput of workloads", unit: "Gbit/s", whole: true, lines: workloadLines, only: hasWorkloads,
+		name: "workload-goodput", title: "Goodput of workloads", quantity: "goodput", unit: "Gbit/s", whole: true, lines: workloadLines, only: hasWorkloads,
 		caption: "Payload delivered in order, summed over all flows and receivers of a workload.",
 	},
 	{
-		name: "workload-pauses", title: "PAUSE frames, all links", unit: "frames/ms", whole: true, lines: allPauseLines, only: hasWorkloads,
+		name: "workload-pauses", title: "PAUSE frames, all links", quantity: "PAUSE frames", unit: "per ms", whole: true, lines: allPauseLines, only: hasWorkloads,
 		caption: "PAUSE frames (XOFF), summed over all links.",
 	},
 	{
-		name: "credit", title: "Credit granted and wasted", unit: "Gbit/s", whole: true, lines: creditLines,
+		name: "credit", title: "Credit granted and wasted", quantity: "credit", unit: "Gbit/s", whole: true, lines: creditLines,
 		only:    anyRun(func(r *measure.Run) bool { return r.Credit != nil }),
 		caption: "Granted: credit from a receiver to a sender, as a rate; s->r is granted by r to s. Wasted: credit not spent within a base RTT, or lost.",
 	},
 	{
-		name: "tokens", title: "Tokens in the head buckets of the NICs", unit: "KB", whole: true, lines: tokenLines, byName: true,
+		name: "tokens", title: "Tokens in the head buckets of the NICs", quantity: "tokens", unit: "KB", whole: true, lines: tokenLines, byName: true,
 		only: anyRun(func(r *measure.Run) bool { return len(r.Series.Tokens) > 0 }),
 		caption: "Level of the bucket at the end of each point, in 1000 bytes; it changes with every packet in between. " +
 			"IN: for requested responses. OUT: for sent packets. A negative level is drawn as 0.",
 	},
 	{
-		name: "stalls", title: "Stalls for tokens", unit: "% of the time", whole: true, lines: stallLines, aside: asideStall, byName: true,
+		name: "stalls", title: "Stalls for tokens", quantity: "stalled", unit: "% of the time", whole: true, lines: stallLines, aside: asideStall, byName: true,
 		only: anyRun(func(r *measure.Run) bool { return len(r.Series.Stalls) > 0 }),
 		caption: "Share of the time in which a NIC had packets that waited for tokens alone. IN: requests waiting for the tokens of their responses. " +
 			"OUT: requests and responses waiting to be sent; if both wait, both count.",
 	},
 	{
-		name: "queues", title: "Egress queues on the path of the long flows", unit: "KB", lines: queueLines, some: somePorts,
+		name: "queues", title: "Egress queues on the path of the long flows", quantity: "queue", unit: "KB", lines: queueLines, some: somePorts,
 		caption: "Maximum length of the egress queue in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.",
 	},
 }
@@ -104,7 +105,7 @@ func Figures(runs []*Folder) (figures []Figure) {
 			}
 		}
 		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
-			Title: s.title, XLabel: "time (ms)", YLabel: s.unit, XMin: window.From, XMax: window.To,
+			Title: s.title, XLabel: "time (ms)", YLabel: fmt.Sprintf("%s (%s)", s.quantity, s.unit), XMin: window.From, XMax: window.To,
 		}}
 		if s.some != nil {
 			f.Caption += s.some(runs[0])

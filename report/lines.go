@@ -148,8 +148,15 @@ func queueLines(v view) (lines []chart.Line) {
 }
 
 // style returns the style of line i of n, where each line is drawn over the previous
-// ones.
-func style(i, n int) chart.Style { return chart.Style{Colour: i, Dash: i, Over: n - 1 - i} }
+// ones and is narrower. The last of several is solid: it would not show over dashes
+// otherwise, and its width tells it from the first.
+func style(i, n int) chart.Style {
+	s := chart.Style{Colour: i, Dash: i, Over: n - 1 - i}
+	if n > 2 && i == n-1 {
+		s.Dash = 0
+	}
+	return s
+}
 
 // summary says how a point summarizes its bins.
 type summary int

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/report/chart"
 )
 
 //go:embed page.html
@@ -21,6 +22,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 // page is the data of the template.
 type page struct {
 	Title    string
+	Colours  []chart.Colour
 	Runs     []pageRun
 	Glossary []term
 	Figures  []pageFigure
@@ -33,6 +35,8 @@ type term struct{ Name, Meaning string }
 type pageRun struct {
 	*Folder
 	Label               string // "" if the page has no other run
+	Findings            []string
+	Tree                *pageFigure // nil if no link was paused
 	Compared            Table
 	Heads               []head // of the column groups
 	Parallel            Table  // without rows if there are no parallel links
@@ -57,13 +61,17 @@ type pageFigure struct {
 
 // Page writes the page as one self-contained HTML file.
 func Page(w io.Writer, runs []*Folder, figures []Figure) error {
-	p := page{}
+	p := page{Colours: chart.Colours()}
 	var names []string
+	all := trees(runs)
 	for i, f := range runs {
 		if !slices.Contains(names, f.Results.Scenario) {
 			names = append(names, f.Results.Scenario)
 		}
 		p.Runs = append(p.Runs, newPageRun(f))
+		if t := all[i]; t != nil {
+			p.Runs[i].Tree = &pageFigure{t.Name, t.Title, t.Caption, template.HTML(t.Inline())} // as below
+		}
 		if len(runs) > 1 {
 			p.Runs[i].Label = labels(runs)[i]
 		}
@@ -83,7 +91,7 @@ func newPageRun(f *Folder) pageRun {
 	rows := Variants(&measure.Results{Runs: r.Runs}) // without repetitions: the runs of variant 0
 	_, paused := pauseFigures(f.Scenario, r.Runs)
 	p := pageRun{
-		Folder: f, Compared: t, Heads: heads(t),
+		Folder: f, Findings: Findings(f.Scenario, Variants(r)), Compared: t, Heads: heads(t),
 		Parallel: parallelTable(rows), Entropies: entropyTable(rows), Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
 		HasPaper: r.Scenario == paperScenario,

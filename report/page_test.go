@@ -15,6 +15,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/chart"
 )
 
 // look is the content of a page.
@@ -94,8 +95,8 @@ func TestPageIsSelfContained(t *testing.T) {
 	if regexp.MustCompile(`@import|url\(`).Match(text) {
 		t.Error("the style loads a resource")
 	}
-	if l.elements["svg"] != 6 || l.elements["figure"] != 6 {
-		t.Errorf("%d drawings in %d figures, want 6", l.elements["svg"], l.elements["figure"])
+	if l.elements["svg"] != 7 || l.elements["figure"] != 7 {
+		t.Errorf("%d drawings in %d figures, want a tree and 6 plots", l.elements["svg"], l.elements["figure"])
 	}
 }
 
@@ -137,6 +138,42 @@ func TestPageShowsSeveralRuns(t *testing.T) {
 	l := read(t, pageOf(t, sample(t, "runs/a", "pfc"), sample(t, "runs/b", "pcn")))
 	if len(l.tables) != 6 || !strings.Contains(l.text, "a: pcn-16to2") || !strings.Contains(l.text, "b: pcn-16to2") {
 		t.Errorf("%d tables in %q", len(l.tables), l.text)
+	}
+}
+
+// The page begins with the findings and the tree; the tables follow.
+func TestPageBeginsWithTheFinding(t *testing.T) {
+	f := sample(t, "out", "pfc", "pcn")
+	page := string(pageOf(t, f))
+	last := 0
+	for _, part := range []string{"<h1>pcn-16to2</h1>", "<li>pfc: F0 ", "<li>pcn: F0 ", `<figure id="tree">`, `<table class="compared">`, "<h2>Plots</h2>"} {
+		at := strings.Index(page, part)
+		if at < last {
+			t.Errorf("%q is missing or too early", part)
+		}
+		last = at
+	}
+	f.Results.Runs[0].Pauses, f.Results.Runs[1].Pauses = nil, nil
+	if strings.Contains(string(pageOf(t, f)), `id="tree"`) {
+		t.Error("a tree without a paused link")
+	}
+}
+
+// On a dark page every colour of the plots has another value.
+func TestPageIsDarkWhereTheBrowserIs(t *testing.T) {
+	page := string(pageOf(t, sample(t, "out", "pfc")))
+	style, _, _ := strings.Cut(page, "</style>")
+	_, dark, found := strings.Cut(style, "@media (prefers-color-scheme: dark)")
+	if !found {
+		t.Fatal("no dark style")
+	}
+	for _, c := range chart.Colours() {
+		if !strings.Contains(dark, "--"+c.Name+": "+c.Dark) || c.Dark == c.Light {
+			t.Errorf("%s has no dark colour", c.Name)
+		}
+	}
+	if fixed := regexp.MustCompile(`(fill|stroke):#\w+`).FindString(page); fixed != "" {
+		t.Errorf("a drawing has the fixed colour %s", fixed)
 	}
 }
 

@@ -5,6 +5,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -24,8 +25,12 @@ func Write(dir string, runs []*Folder) (string, error) {
 	page := filepath.Join(dir, PageName)
 	var group errgroup.Group
 	for i := range figures {
-		f := &figures[i]
-		group.Go(func() error { return f.write(dir) })
+		group.Go(func() error { return write(&figures[i], dir, figures[i].Name) })
+	}
+	for _, t := range trees(runs) {
+		if t != nil {
+			group.Go(func() error { return write(t, dir, t.Name) })
+		}
 	}
 	group.Go(func() error {
 		var b bytes.Buffer
@@ -37,18 +42,24 @@ func Write(dir string, runs []*Folder) (string, error) {
 	return page, group.Wait()
 }
 
-// write writes the figure as NAME.svg and NAME.png.
-func (f *Figure) write(dir string) error {
+// picture is a figure or a tree.
+type picture interface {
+	SVG(w io.Writer) error
+	PNG(w io.Writer) error
+}
+
+// write writes a picture as NAME.svg and NAME.png.
+func write(p picture, dir, name string) error {
 	var b bytes.Buffer
-	if err := f.SVG(&b); err != nil {
+	if err := p.SVG(&b); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".svg"), b.Bytes(), 0o644); err != nil {
 		return err
 	}
 	b.Reset()
-	if err := f.PNG(&b); err != nil {
+	if err := p.PNG(&b); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, f.Name+".png"), b.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644)
 }

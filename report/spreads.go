@@ -12,15 +12,15 @@ import (
 // spreads are the figures of the median and the range over variants, each with the
 // figures of a run that it shows.
 var spreads = []struct {
-	name, title, unit string
-	names, suffixes   []string // of figures
+	name, title, label string
+	names, suffixes    []string // of figures
 }{
-	{"spread-tree", "Congestion tree, and how long senders outside the burst were paused", "ms", []string{"tree_ms", "paused_outside_ms"}, nil},
-	{"spread-recovery", "Throughput dip and recovery", "ms", []string{"loss_ms", "recovery_ms"}, nil},
-	{"spread-goodput", "Goodput of the long flows in the burst", "Gbit/s", nil, []string{".burst_goodput_gbps"}},
-	{"spread-fct", "Completion times of the burst's flows", "ms", []string{"burst.fct_p50_ms", "burst.fct_p99_ms"}, nil},
-	{"spread-slowdown", "Slowdown of the flows of workloads", "", nil, []string{".slowdown_p50", ".slowdown_p99"}},
-	{"spread-commands", "Completion times of commands", "ms", nil, []string{".p50_ms", ".p99_ms"}},
+	{"spread-tree", "Congestion tree, and how long senders outside the burst were paused", "time (ms)", []string{"tree_ms", "paused_outside_ms"}, nil},
+	{"spread-recovery", "Throughput dip and recovery", "time (ms)", []string{"loss_ms", "recovery_ms"}, nil},
+	{"spread-goodput", "Goodput of the long flows in the burst", "goodput (Gbit/s)", nil, []string{".burst_goodput_gbps"}},
+	{"spread-fct", "Completion times of the burst's flows", "completion time (ms)", []string{"burst.fct_p50_ms", "burst.fct_p99_ms"}, nil},
+	{"spread-slowdown", "Slowdown of the flows of workloads", "slowdown", nil, []string{".slowdown_p50", ".slowdown_p99"}},
+	{"spread-commands", "Completion times of commands", "completion time (ms)", nil, []string{".p50_ms", ".p99_ms"}},
 }
 
 const spreadCaption = "Median, minimum and maximum over the variants of each scheme. A run that ended before the value was reached counts with its lower bound."
@@ -34,7 +34,7 @@ func spreadFigures(runs []*Folder) (figures []Figure) {
 	}
 	for _, s := range spreads {
 		f := Figure{Name: s.name, Caption: spreadCaption, Figure: chart.Figure{
-			Title: s.title, YLabel: s.unit, XLabel: strings.Join(numbered, ", "), XMin: 0.5, XMax: float64(len(schemes)) + 0.5,
+			Title: s.title, YLabel: s.label, XLabel: strings.Join(numbered, ", "), XMin: 0.5, XMax: float64(len(schemes)) + 0.5,
 			Rows: [][]chart.Panel{nil}, PanelHeight: 200,
 		}}
 		drawn := false

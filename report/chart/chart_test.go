@@ -111,8 +111,8 @@ func sample() *Figure {
 }
 
 const (
-	blue       = "#0072B2"
-	vermillion = "#D55E00"
+	blue       = "var(--line0,#0072B2)"
+	vermillion = "var(--line1,#D55E00)"
 )
 
 func TestEveryValueIsDrawnAtItsPlace(t *testing.T) {
@@ -214,7 +214,7 @@ func TestLinesDifferInColourAndDashes(t *testing.T) {
 		d := parse(t, f.Inline())
 		for _, p := range d.paths {
 			if len(p.points) == 3 {
-				colours = append(colours, regexp.MustCompile(`stroke:#\w+`).FindString(p.style))
+				colours = append(colours, regexp.MustCompile(`stroke:var[^;]+`).FindString(p.style))
 				styles = append(styles, regexp.MustCompile(`stroke-dasharray:[^;]+`).FindString(p.style))
 			}
 		}
@@ -231,7 +231,7 @@ func TestBandIsShaded(t *testing.T) {
 	d := parse(t, sample().Inline())
 	var bands []path
 	for _, p := range d.paths {
-		if strings.Contains(p.style, "fill:#F0F0F0") {
+		if strings.Contains(p.style, "fill:var(--shade,#F0F0F0)") {
 			bands = append(bands, p)
 		}
 	}

@@ -29,15 +29,31 @@ type pane struct {
 
 func (f *Figure) draw(c draw.Canvas) {
 	f.drawHeader(c)
-	s := f.scale()
+	s, once := f.scale(), len(f.Rows) > 0 && f.labelOnce()
 	for r, row := range f.Rows {
 		for i := range row {
 			p := pane{draw.Canvas{Canvas: c.Canvas, Rectangle: f.place(c, s, r, i)}, &row[i], s}
 			p.draw()
-			p.drawY(i == 0)
+			p.drawY(i == 0 && !once)
 			p.drawX(r == len(f.Rows)-1)
 		}
 	}
+	if once {
+		f.drawYLabel(c, s)
+	}
+}
+
+// labelOnce reports whether the label of the Y axis is too long for a panel. It is drawn once
+// then, beside all rows.
+func (f *Figure) labelOnce() bool {
+	return plain(labelSize).Width(f.YLabel) > f.panelHeight()-titleHeight-belowPanel
+}
+
+// drawYLabel draws the label of the Y axes once, at the middle of the panels.
+func (f *Figure) drawYLabel(c draw.Canvas, s scale) {
+	top, bottom := f.place(c, s, 0, 0), f.place(c, s, len(f.Rows)-1, 0)
+	p := pane{draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: bottom.Min, Max: top.Max}}, nil, s}
+	p.yTitle()
 }
 
 // place returns the area inside the axes of a panel. All panels have the same size.
@@ -55,10 +71,10 @@ func (f *Figure) place(c draw.Canvas, s scale, row, column int) vg.Rectangle {
 }
 
 func (p *pane) x(v float64) vg.Length {
-	return p.Min.X + p.Size().X*vg.Length((v-p.xMin)/(p.xMax-p.xMin))
+	return p.Min.X + p.Size().X*vg.Length(p.share(v))
 }
 
-func (p *pane) y(v float64) vg.Length { return p.Min.Y + p.Size().Y*vg.Length(v/p.yMax) }
+func (p *pane) y(v float64) vg.Length { return p.Min.Y + p.Size().Y*vg.Length(p.yShare(v)) }
 
 // draw draws the contents inside the axes, and the title above them.
 func (p *pane) draw() {
@@ -66,7 +82,7 @@ func (p *pane) draw() {
 		left, right := p.x(from), p.x(to)
 		p.FillPolygon(shade, []vg.Point{{X: left, Y: p.Min.Y}, {X: right, Y: p.Min.Y}, {X: right, Y: p.Max.Y}, {X: left, Y: p.Max.Y}})
 	}
-	for _, t := range p.yTicks[1:] {
+	for _, t := range p.yTicks {
 		p.StrokeLine2(draw.LineStyle{Color: faint, Width: hair}, p.Min.X, p.y(t.value), p.Max.X, p.y(t.value))
 	}
 	for _, l := range p.Lines {
@@ -80,7 +96,7 @@ func (p *pane) draw() {
 		p.drawBars(&l)
 		for i := range points {
 			if l.Dots && l.X[i] >= p.xMin && l.X[i] <= p.xMax {
-				p.DrawGlyph(draw.GlyphStyle{Color: l.Style.line().Color, Radius: dot, Shape: draw.CircleGlyph{}}, points[i])
+				p.DrawGlyph(l.Style.marker(), points[i])
 			}
 		}
 	}
@@ -112,10 +128,15 @@ func (p *pane) drawY(first bool) {
 		p.FillText(aligned(plain(tickSize), draw.XRight, draw.YCenter), at, t.label)
 	}
 	if first {
-		turned := aligned(plain(labelSize), draw.XCenter, draw.YBottom)
-		turned.Rotation = math.Pi / 2
-		p.FillText(turned, vg.Point{X: p.Min.X - tickLength - tickGap - p.yWidth() - tickGap, Y: p.Center().Y}, p.yLabel)
+		p.yTitle()
 	}
+}
+
+// yTitle draws the label of the Y axis at its middle.
+func (p *pane) yTitle() {
+	turned := aligned(plain(labelSize), draw.XCenter, draw.YBottom)
+	turned.Rotation = math.Pi / 2
+	p.FillText(turned, vg.Point{X: p.Min.X - tickLength - tickGap - p.yWidth() - tickGap, Y: p.Center().Y}, p.yLabel)
 }
 
 // drawX draws the X axis. Only the bottom row has numbers and a label.

@@ -66,6 +66,9 @@ func (f *Figure) drawHeader(c draw.Canvas) {
 	for i, e := range f.entries() {
 		at := vg.Point{X: c.Min.X + places[i].x, Y: c.Max.Y - margin - titleLine - rowHeight*vg.Length(places[i].row) - rowHeight/2}
 		c.StrokeLine2(e.Style.line(), at.X, at.Y, at.X+swatch, at.Y)
+		if e.Dots {
+			c.DrawGlyph(e.Style.marker(), vg.Point{X: at.X + swatch/2, Y: at.Y})
+		}
 		c.FillText(aligned(plain(labelSize), draw.XLeft, draw.YCenter), vg.Point{X: at.X + swatch + gap, Y: at.Y + baseline}, e.Name)
 	}
 }

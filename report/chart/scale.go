@@ -11,6 +11,8 @@ import (
 // scale is the common scale of all panels of a figure.
 type scale struct {
 	xMin, xMax, yMax float64 // Y starts at 0
+	xLog             bool
+	yMin             float64 // of a logarithmic Y axis, else 0
 	xTicks, yTicks   []tick
 	xLabel, yLabel   string
 }
@@ -36,23 +38,55 @@ func (f *Figure) scale() scale {
 	if len(f.Rows) > 0 {
 		columns = len(f.Rows[0])
 	}
-	s.xTicks = ticks(s.xMin, s.xMax, step(s.xMax-s.xMin, max(3, xTicks/columns)))
-	s.yTicks = ticks(0, s.yMax, step(s.yMax, yTicks))
+	count := max(3, xTicks/columns)
+	if s.xLog = f.XLog && f.XMin > 0; s.xLog {
+		s.xTicks = logTicks(s.xMin, s.xMax, count)
+	} else {
+		s.xTicks = ticks(s.xMin, s.xMax, step(s.xMax-s.xMin, count))
+	}
+	if s.yTicks = ticks(0, s.yMax, step(s.yMax, yTicks)); f.YLog {
+		if low, high := f.extremes(); low > 0 {
+			s.yMin, s.yMax = math.Pow10(int(math.Floor(math.Log10(low)+1e-9))), math.Pow10(int(math.Ceil(math.Log10(high)-1e-9)))
+			s.yMax = math.Max(s.yMax, 10*s.yMin)
+			s.yTicks = logTicks(s.yMin, s.yMax, yTicks)
+		}
+	}
 	return s
 }
 
-// top returns the upper end of the Y axes: a whole number of ticks, above every value.
-func (f *Figure) top() float64 {
-	most := 0.0
+// yShare returns the position of a value on the Y axis: 0 at its lower end, 1 at its upper end.
+func (s *scale) yShare(v float64) float64 {
+	if s.yMin > 0 {
+		return math.Log(v/s.yMin) / math.Log(s.yMax/s.yMin)
+	}
+	return v / s.yMax
+}
+
+// Spans reports whether all values are above 0, and the largest is at least factor times the
+// smallest.
+func (f *Figure) Spans(factor float64) bool {
+	low, high := f.extremes()
+	return low > 0 && high >= factor*low
+}
+
+// extremes returns the smallest and the largest value of all panels, bars included.
+func (f *Figure) extremes() (low, high float64) {
+	low = math.Inf(1)
 	for _, row := range f.Rows {
 		for _, p := range row {
 			for _, l := range p.Lines {
-				for _, y := range slices.Concat(l.Y, l.High) {
-					most = math.Max(most, y)
+				for _, y := range slices.Concat(l.Y, l.Low, l.High) {
+					low, high = math.Min(low, y), math.Max(high, y)
 				}
 			}
 		}
 	}
+	return low, high
+}
+
+// top returns the upper end of the Y axes: a whole number of ticks, above every value.
+func (f *Figure) top() float64 {
+	_, most := f.extremes()
 	if most == 0 {
 		return 1
 	}
@@ -88,6 +122,36 @@ func ticks(low, high, step float64) (all []tick) {
 	// Adding 0 turns a negative zero from Ceil into a positive one.
 	for k := math.Ceil(low/step-1e-9) + 0; k*step <= high+step*1e-9; k++ {
 		all = append(all, tick{k * step, strconv.FormatFloat(k*step, 'f', decimals, 64)})
+	}
+	return all
+}
+
+// share returns the position of a value on the X axis: 0 at its left end, 1 at its right
+// end.
+func (s *scale) share(v float64) float64 {
+	if s.xLog {
+		return math.Log(v/s.xMin) / math.Log(s.xMax/s.xMin)
+	}
+	return (v - s.xMin) / (s.xMax - s.xMin)
+}
+
+// logTicks returns at most about count ticks from low to high on a logarithmic axis: 1, 2 and
+// 5 times powers of ten, or the powers of ten alone, or every n-th of them.
+func logTicks(low, high float64, count int) (all []tick) {
+	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
+	factors, every := []float64{1, 2, 5}, 1
+	if span := math.Log10(high / low); span*float64(len(factors)) > float64(count) {
+		factors, every = factors[:1], max(1, int(math.Ceil(span/float64(count))))
+	}
+	for power := first; power <= last; power++ {
+		if power%every != 0 {
+			continue
+		}
+		for _, factor := range factors {
+			if v := factor * math.Pow10(power); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				all = append(all, tick{v, strconv.FormatFloat(v, 'f', max(0, -power), 64)})
+			}
+		}
 	}
 	return all
 }

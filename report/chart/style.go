@@ -32,6 +32,9 @@ var palette = []color.Color{
 	color.RGBA{0x00, 0x00, 0x00, 0xff}, // black
 }
 
+// darkPalette has the same hues for a dark page, as light as is needed to read them there.
+var darkPalette = []string{"#4FA3E0", "#FF8A4C", "#2FCB9C", "#E39BC6", "#F0B93A", "#8CCBF2", "#EEEEEE"}
+
 var dashes = [][]vg.Length{
 	nil,
 	{5, 2.5},
@@ -43,13 +46,14 @@ var (
 	ink   = color.RGBA{0x22, 0x22, 0x22, 0xff}
 	faint = color.RGBA{0xe2, 0xe2, 0xe2, 0xff}
 	shade = color.RGBA{0xf0, 0xf0, 0xf0, 0xff}
+	paper = color.RGBA{0xff, 0xff, 0xff, 0xff} // behind labels on lines
 )
 
 // Widths of lines: the topmost line, the increment per line below it, and the maximum.
 const (
-	thin     = 1.4 * vg.Length(1)
-	thicker  = 0.9 * vg.Length(1)
-	thickest = 3 * vg.Length(1)
+	thin     = 1.1 * vg.Length(1)
+	thicker  = 1.4 * vg.Length(1)
+	thickest = 3.9 * vg.Length(1)
 	hair     = 0.5 * vg.Length(1) // of axes and grid
 )
 
@@ -58,6 +62,14 @@ func (s Style) line() draw.LineStyle {
 		Color: palette[s.Colour%len(palette)], Dashes: dashes[s.Dash%len(dashes)],
 		Width: min(thin+thicker*vg.Length(s.Over), thickest),
 	}
+}
+
+// markers are the shapes of dots. Like dashes, they tell lines apart without colours.
+var markers = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}}
+
+// marker returns the dot of a line. Those of lines below others are larger, as the lines are.
+func (s Style) marker() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.line().Color, Radius: dot + s.line().Width/3, Shape: markers[s.Dash%len(markers)]}
 }
 
 // Sizes of text in points.

@@ -97,6 +97,12 @@ func (t *Table) Write(w io.Writer) error {
 // String returns the table in full width.
 func (t *Table) String() string { return t.Text(0) }
 
+// Width returns the width of the whole table in characters, without its title.
+func (t *Table) Width() int {
+	l := t.layout()
+	return l.span(indices(len(l.columns)))
+}
+
 // WriteAll writes the tables that have rows, separated by blank lines.
 func WriteAll(w io.Writer, tables ...*Table) error {
 	tables = slices.DeleteFunc(tables, func(t *Table) bool { return t.Len() == 0 })
@@ -116,11 +122,12 @@ func WriteAll(w io.Writer, tables ...*Table) error {
 const (
 	gap      = 2  // blanks between two columns
 	minWidth = 16 // a column of text is wrapped to no less
+	fitWidth = 24 // and to no less to keep all columns side by side
 )
 
 // Text returns the table in lines of at most width characters; 0 means no limit.
 // Columns of one group stay together, and a column that is too wide by itself is
-// wrapped.
+// wrapped. So is the widest column of text if the others leave room beside it.
 func (t *Table) Text(width int) string {
 	title := t.Title
 	if title != "" {
@@ -129,6 +136,9 @@ func (t *Table) Text(width int) string {
 	l := t.layout()
 	all := indices(len(l.columns))
 	if width == 0 || l.span(all) <= width || len(all) <= t.Names+1 {
+		return title + l.text(all)
+	}
+	if l.fit(all, t.Names, width); l.span(all) <= width {
 		return title + l.text(all)
 	}
 	names, shown := all[:t.Names], all[:t.Names]
@@ -212,6 +222,31 @@ func (l *layout) wrap(column, width int) {
 		}
 	}
 	l.measure(column)
+}
+
+// fit wraps the widest column of text, if all columns fit side by side then and no word is broken.
+func (l *layout) fit(all []int, names, width int) {
+	widest := names
+	for _, i := range all[names:] {
+		if l.widths[i] > l.widths[widest] {
+			widest = i
+		}
+	}
+	free := width - (l.span(all) - l.widths[widest])
+	if l.columns[widest].Right || free < fitWidth {
+		return
+	}
+	for _, row := range l.cells {
+		if row == nil {
+			continue
+		}
+		for word := range strings.FieldsSeq(strings.Join(row[widest], " ")) {
+			if utf8.RuneCountInString(word) > free {
+				return
+			}
+		}
+	}
+	l.wrap(widest, free)
 }
 
 // groups divides columns into those that must stay together.

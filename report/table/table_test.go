@@ -106,6 +106,25 @@ WRITE   6us   failed: flow-stopped bytes=64000 packets=16
 	}
 }
 
+// A column of text is wrapped beside the others if they leave room for it, but no word is broken.
+func TestColumnOfTextIsWrappedBesideOthers(t *testing.T) {
+	table := New(1, "span", "attributes", "took")
+	table.Row("WRITE", "bytes=64000 packets=16 rate.new=170Mbps rate.old=40Gbps", "6us")
+	const want = `span   attributes              took
+───────────────────────────────────
+WRITE  bytes=64000 packets=16  6us
+       rate.new=170Mbps
+       rate.old=40Gbps
+`
+	if got := table.Text(38); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	table.Row("READ", strings.Repeat("x", 40), "7us")
+	if got := table.Text(40); strings.Count(got, "span ") < 2 || !strings.Contains(got, "\nspan   took\n") {
+		t.Errorf("the table does not continue below:\n%s", got)
+	}
+}
+
 func TestNumericColumnsAreRightAligned(t *testing.T) {
 	table := New(1, "flow", "bytes", "empty", "doc")
 	table.Title, table.OmitEmpty = "flows", true
@@ -137,6 +156,21 @@ func TestWrap(t *testing.T) {
 		"ab abcdefghijklmno pq": "ab\nabcde\nfghij\nklmno\npq",
 	} {
 		if got := Wrap(text, 5); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Folded lines keep their indent, and columns are not broken.
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{
+		"a line of twenty-four and more characters\n":        "a line of twenty-four and more\n  characters\n",
+		"  an indented line of more than thirty characters":  "  an indented line of more\n    than thirty characters",
+		"  10us  a label, which the continued line is below": "  10us  a label, which the\n        continued line is below",
+		"  from   until  rate of the frames in  a column":    "  from   until  rate of the frames in  a column",
+		"short": "short",
+	} {
+		if got := Fold(text, 32); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Findings returns one sentence per run, "pfc: F0 fell from 18.8 to 3.03 Gbit/s in the burst,
+// because …": how the goodput of the flow that lost the most in a burst changed, and why.
+// Without such a flow, the sentence has the main figures of what the scenario has instead. Over
+// several variants, figures are medians with their range in brackets.
+func Findings(s *topology.Scenario, variants []Variant) []string {
+	v := victimOf(s, variants)
+	list := make([]string, len(variants))
+	for i := range variants {
+		parts := clauses(s, v, &variants[i])
+		list[i] = variants[i].Value + ": " + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ") + "."
+	}
+	return list
+}
+
+// clauses returns the parts of the sentence of a run. Some are "".
+func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) {
+	all := measure.Catalogue(s)
+	if victim != nil {
+		parts = append(parts, victim.clause(v), othersClause(victim, v), recoveryClause(v))
+	} else if v.Run.Burst.Flows > 0 {
+		parts = append(parts, fmt.Sprintf("%s flows of the burst are done, 99 %% of those within %s ms", v.say(measure.BurstCompleted), v.say(measure.BurstP99)))
+	}
+	for i, c := range all.Collectives[:min(len(all.Collectives), maxClauses)] {
+		parts = append(parts, collectiveClause(v, &s.Collectives[i], c))
+	}
+	for i, c := range all.Commands[:min(len(all.Commands), maxClauses)] {
+		if name := s.Commands[i].Name; !s.Commands[i].OfTarget() {
+			parts = append(parts, fmt.Sprintf("%s completed %s commands, 99 %% of those within %s ms, at %s Gbit/s", name, v.say(c.Completed), v.say(c.P99), v.say(c.Goodput)))
+		}
+	}
+	for i, w := range all.Workloads[:min(len(all.Workloads), maxClauses)] {
+		parts = append(parts, workloadClause(v, s.Workloads[i].Name, i, w))
+	}
+	if v.Run.Programs != nil && len(s.Collectives) == 0 {
+		parts = append(parts, fmt.Sprintf("%s steps of the programs are done, the last one at %s ms", v.say(measure.ProgramSteps), v.say(measure.ProgramTime)))
+	}
+	if victim == nil {
+		parts = append(parts, singlesClause(s, v, all.Flows))
+	}
+	switch f := v.Run.Failure; {
+	case f == nil:
+	case f.Recovery == 0 && v.Repeated == nil:
+		parts = append(parts, fmt.Sprintf("the rack's goodput stayed within 5 %% of %s Gbit/s after a link failed", v.say(measure.FailureBefore)))
+	default:
+		parts = append(parts, fmt.Sprintf("the rack's goodput fell from %s to %s Gbit/s after a link failed, and recovered after %s ms",
+			v.say(measure.FailureBefore), v.say(measure.FailureLeast), v.say(measure.FailureRecovery)))
+	}
+	return append(parts, lossClause(v, victim != nil))
+}
+
+// maxClauses is the largest number of collectives, commands or workloads in a sentence.
+const maxClauses = 2
+
+// say formats a figure: of the run, or its median and range over the variants.
+func (v *Variant) say(f measure.Figure) string {
+	if v.Repeated == nil {
+		return f.Text(v.Run)
+	}
+	least, median, most := f.TextSpread(v.Repeated.Runs)
+	if least == most {
+		return median
+	}
+	return fmt.Sprintf("%s (%s to %s)", median, least, most)
+}
+
+func collectiveClause(v *Variant, c *topology.Collective, f measure.CollectiveFigures) string {
+	text := fmt.Sprintf("%s took %s ms", c.Name, v.say(f.Time))
+	if c.BusShare() > 0 {
+		text += fmt.Sprintf(", at a bus bandwidth of %s Gbit/s", v.say(f.BusBW))
+	}
+	return text + fmt.Sprintf("; rank %s was the slowest", v.say(f.Slowest))
+}
+
+// workloadClause returns how much longer the flows of a workload took than alone. A class without
+// a completed flow has no figure.
+func workloadClause(v *Variant, name string, i int, f measure.WorkloadFigures) string {
+	text := fmt.Sprintf("%s of %d flows of %s are done", v.say(f.Completed), v.Run.Workloads[i].All.Flows, name)
+	for k, class := range measure.SizeClasses {
+		if class.Of(&v.Run.Workloads[i]).Completed > 0 {
+			text += fmt.Sprintf(", 99 %% of the %s ones within %s times the time alone", class.Name, v.say(f.Classes[k].Slowdown[2]))
+		}
+	}
+	return text
+}
+
+// singlesClause returns the goodputs of the single flows of a scenario without a burst.
+func singlesClause(s *topology.Scenario, v *Variant, flows []measure.FlowFigures) string {
+	switch {
+	case len(flows) == 0:
+		return ""
+	case len(flows) > maxColumns:
+		g := measure.SingleGoodputs
+		return fmt.Sprintf("%d flows have a goodput of %s to %s Gbit/s, the median is %s", len(flows), v.say(g[0]), v.say(g[2]), v.say(g[1]))
+	}
+	var parts []string
+	for i, name := range (&Folder{Scenario: s}).longFlows() {
+		parts = append(parts, name+" "+v.say(flows[i].Goodput))
+	}
+	return "goodput of " + strings.Join(parts, ", ") + " Gbit/s"
+}
+
+// lossClause returns the number of PAUSE frames of all links and of drops. Beside a victim,
+// whose sentence has the PAUSE frames that matter, it returns drops alone, if there are any.
+func lossClause(v *Variant, victim bool) string {
+	switch {
+	case victim && measure.Drops.Of(v.Run) == 0:
+		return ""
+	case victim:
+		return v.say(measure.Drops) + " frames were dropped"
+	default:
+		return fmt.Sprintf("%s PAUSE frames, %s drops", v.say(measure.OtherPauses(nil)[0]), v.say(measure.Drops))
+	}
+}

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// burstRun is a run of the paper's rack with a burst from 1 to 3 ms: F0 has 20 Gbit/s before
+// and another goodput in the burst, and F1, whose receiver is that of the burst, loses everything.
+func burstRun(scheme string, in int64) *measure.Run {
+	const bin = 100 * us
+	rate := func(gigabits int64) int64 { return gigabits * 100_000 / 8 } // bytes per bin
+	flow := func(a, b int64) []int64 {
+		return slices.Concat(slices.Repeat([]int64{rate(a)}, 10), slices.Repeat([]int64{rate(b)}, 30))
+	}
+	return &measure.Run{
+		Scheme: scheme, FabricTime: 4 * ms, Bin: bin,
+		Flows: []measure.Flow{{Name: "F0", BurstGoodput: unit.Rate(in) * 1e9}, {Name: "F1"}},
+		Burst: measure.Burst{Flows: 2, Completed: 2, Start: ms, End: 3 * ms},
+		Series: &measure.RunSeries{Bin: bin, Goodput: []measure.Series{
+			{Name: "F0", Bins: flow(20, in)}, {Name: "F1", Flow: 1, Bins: flow(20, 0)}, {Name: "F0", Flow: -1, Bins: flow(9, 9)},
+		}},
+	}
+}
+
+// findings returns the sentence of one run of the paper's rack.
+func findings(t *testing.T, run *measure.Run) string {
+	t.Helper()
+	return Findings(sample(t, "out").Scenario, []Variant{{Value: run.Scheme, Run: run}})[0]
+}
+
+// The sentence names the victim, its goodput before and in the burst, and what held it back.
+func TestFindingOfAVictim(t *testing.T) {
+	fell := burstRun("pfc", 3)
+	fell.Recovery, fell.Drops = 2500*us, 7
+	fell.Pauses = []measure.Pause{
+		{Link: "s0->h0", XOFF: 1, Paused: 1500 * us}, {Link: "s1->s0", XOFF: 32, Paused: 1234 * us}, {Link: "s0->h1", XOFF: 99, Paused: ms},
+	}
+	for _, p := range fell.Pauses {
+		fell.Series.Pauses = append(fell.Series.Pauses, measure.PauseSeries{Link: p.Link, Bins: append(make([]int64, 15), p.XOFF)})
+	}
+	want := "pfc: F0 fell from 20.0 to 3.00 Gbit/s in the burst, because s1 paused s0 for 1.23 ms (32 PAUSE frames) and s0 paused h0 for 1.50 ms (1 PAUSE frame); " +
+		"the long flows recovered 2.50 ms after the burst began; 7 frames were dropped."
+	if got := findings(t, fell); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	fell.Pauses[1].XOFF++ // one more PAUSE frame, before the burst
+	if got := findings(t, fell); !strings.Contains(got, "because s1 sent s0 32 PAUSE frames and") {
+		t.Errorf("a PAUSE before the burst counts: %s", got)
+	}
+	fell.Series.Pauses = nil
+	if got := findings(t, fell); !strings.Contains(got, "in the burst, although nothing paused its path;") {
+		t.Error(got)
+	}
+	fell.Series.Rates = []measure.RateSeries{{Name: "F0", Bins: slices.Concat(slices.Repeat([]unit.Rate{90e9}, 10), slices.Repeat([]unit.Rate{4e9}, 30))}}
+	if got := findings(t, fell); !strings.Contains(got, "in the burst, because pfc limited it to 4.00 Gbit/s on average;") {
+		t.Error(got)
+	}
+	fell.Recovery = 3 * ms
+	if got := findings(t, fell); !strings.Contains(got, "; the long flows had not recovered when the run ended;") {
+		t.Error(got)
+	}
+	for in, want := range map[int64]string{
+		32: "F0 rose from 20.0 to 32.0 Gbit/s in the burst, and nothing paused its path.",
+		21: "F0 kept its goodput in the burst, 20.0 Gbit/s before and 21.0 in it, and nothing paused its path.",
+	} {
+		if got := findings(t, burstRun("pcn", in)); got != "pcn: "+want {
+			t.Error(got)
+		}
+	}
+}
+
+// All sentences are on one flow: the one that lost the most under any scheme.
+func TestFindingsAreOnOneFlow(t *testing.T) {
+	s, err := scenariofile.Parse("two", []byte("name: two\nduration: 4ms\nscheme: pfc\ndefaults: {link: {rate: 40Gbps, delay: 1us}}\n"+
+		"nics: {h0..h5: }\nswitches: {s0: }\nlinks: [{endpoints: [h0..h5, s0]}]\n"+
+		"flows: [{name: F0, from: h0, to: h2, size: endless}, {name: F1, from: h1, to: h3, size: endless}]\nbursts: [{name: b, at: 1ms, from: h0..h1, to: h4, size: 64KB}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := []Variant{{Value: "a", Run: burstRun("a", 15)}, {Value: "b", Run: burstRun("b", 16)}}
+	got := Findings(s, runs)
+	want := []string{
+		"a: F1 fell from 20.0 to 0.00 Gbit/s in the burst, although nothing paused its path; 2 of 2 such flows lost more than 10 %.",
+		"b: F1 fell from 20.0 to 0.00 Gbit/s in the burst, although nothing paused its path; 2 of 2 such flows lost more than 10 %.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := measureBlocked(s); got != "s0->h0 h2->s0" {
+		t.Errorf("F0 is blocked on %s", got)
+	}
+}
+
+// Over variants a sentence has medians and ranges.
+func TestFindingOfVariants(t *testing.T) {
+	one := &measure.Repeated{Scheme: "pfc"}
+	for i, frames := range []int64{30, 34, 32} {
+		run := burstRun("pfc", int64(i+3))
+		run.Pauses, run.Series, run.Recovery = []measure.Pause{{Link: "s1->s0", XOFF: frames}}, nil, unit.Time(i+1)*100*us
+		one.Runs = append(one.Runs, run)
+	}
+	got := Findings(sample(t, "out").Scenario, []Variant{{Value: "pfc", Run: burstRun("pfc", 3), Repeated: one}})
+	want := "pfc: F0 had 4.00 (3.00 to 5.00) Gbit/s in the burst, while s1 sent s0 32 (30 to 34) PAUSE frames."
+	if got[0] != want {
+		t.Errorf("%s\nwant\n%s", got[0], want)
+	}
+}
+
+// Without a burst and single flows, the sentence has the main figures of what there is.
+func TestFindingWithoutAVictim(t *testing.T) {
+	many := manyFlows(t)
+	if got, want := Findings(many.Scenario, Variants(many.Results))[0], "pfc: 12 flows have a goodput of 0.00 to 6.00 Gbit/s, the median is 3.00; 66 PAUSE frames, 6 drops."; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	few := sample(t, "out", "pcn")
+	few.Results.Runs[0].Burst = measure.Burst{}
+	if got, want := Findings(few.Scenario, Variants(few.Results))[0], "pcn: goodput of F0 11.00, F1 12.00 Gbit/s; 1110 PAUSE frames, 6 drops."; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	few.Results.Runs[0].Failure = &measure.Outage{At: ms, Before: 30e9, Least: 2e9, Recovery: 250 * us}
+	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.Contains(got, "; the rack's goodput fell from 30.00 to 2.00 Gbit/s after a link failed, and recovered after 0.25 ms;") {
+		t.Error(got)
+	}
+	loaded := leafSpine(t)
+	loaded.Results.Runs[0].Workloads[0].All = measure.SizeClass{Flows: 13, Completed: 11}
+	want := "pcn: 11 of 13 flows of traffic are done, 99 % of the short ones within 3.50 times the time alone, " +
+		"99 % of the long ones within 6.50 times the time alone; 13 PAUSE frames, 7 drops."
+	if got := Findings(loaded.Scenario, Variants(loaded.Results))[0]; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// A collective that is not finished has a lower bound of its time.
+func TestFindingOfACollective(t *testing.T) {
+	s := &topology.Scenario{Collectives: []topology.Collective{{Name: "sum"}}}
+	run := &measure.Run{Collectives: []measure.Collective{{Name: "sum", Steps: 4, Done: 3, Time: 3 * ms, Slowest: 2}}}
+	got := collectiveClause(&Variant{Run: run}, &s.Collectives[0], measure.Catalogue(s).Collectives[0])
+	if !strings.HasPrefix(got, "sum took >3.000 ms") || !strings.HasSuffix(got, "rank 2 was the slowest") {
+		t.Error(got)
+	}
+}
+
+// measureBlocked returns the links on which a PAUSE blocks the first flow.
+func measureBlocked(s *topology.Scenario) string {
+	v := victimOf(s, []Variant{{Run: burstRun("a", -1)}})
+	slices.Reverse(v.pauses)
+	return strings.Trim(fmt.Sprint(v.pauses), "[]")
+}
