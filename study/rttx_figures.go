@@ -37,7 +37,7 @@ const (
 func reactionFigure(path string, answers []Answer) Figure {
 	f := Figure{Name: "reaction-" + path, Figure: chart.Figure{
 		Title:  fmt.Sprintf("%s: rate of the long flow around its first marked packet", path),
-		XLabel: "time from the first marked packet (base RTT)", YLabel: "Gbit/s", XMin: before, XMax: after,
+		XLabel: "time from the first marked packet (base RTT)", YLabel: "rate (Gbit/s)", XMin: before, XMax: after,
 	}}
 	for i := range answers {
 		a := &answers[i]
@@ -158,7 +158,7 @@ var effects = []struct {
 func effectFigures() (figures []Figure) {
 	figure := func(name, title, x string, xMax float64, p chart.Panel) {
 		figures = append(figures, Figure{Name: name, Figure: chart.Figure{
-			Title: title, XLabel: x, YLabel: "rate cut, per cent", XMax: xMax, Rows: [][]chart.Panel{{p}},
+			Title: title, XLabel: x, YLabel: "rate cut (%)", XMax: xMax, Rows: [][]chart.Panel{{p}},
 		}})
 	}
 	for _, e := range effects {

@@ -25,14 +25,19 @@ type values struct {
 	beyond []bool // only a lower bound of the value is known
 }
 
-// Drawable returns an error unless Figure can draw the column of that name. The error
-// lists the columns that can be drawn.
-func (g *Grid) Drawable(name string) error {
+// Drawable returns an error unless Figure can draw the columns of those names, which are
+// separated by commas. The error lists the columns that can be drawn.
+func (g *Grid) Drawable(names string) error {
 	scenario, err := g.Scenario(0)
-	if err == nil {
-		_, err = drawable(scenario, name)
+	if err != nil {
+		return err
 	}
-	return err
+	for name := range strings.SplitSeq(names, ",") {
+		if _, err := drawable(scenario, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drawable returns the figure of that name, including PAUSE on every link.
@@ -66,7 +71,7 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 		return nil, err
 	}
 	axes := s.axes(scenario)
-	l := layoutOf(axes)
+	l := layoutOf(axes, s.sizes(scenario))
 	panels, err := s.collect(l, y)
 	if err != nil {
 		return nil, err
@@ -83,8 +88,13 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 		}
 		f.Rows = append(f.Rows, []chart.Panel{p})
 	}
+	f.YLog = f.Spans(yDecades)
 	return f, nil
 }
+
+// yDecades is the factor between the smallest and the largest value from which on the Y axis is
+// logarithmic.
+const yDecades = 1000
 
 // collect reads the cells and returns the lines of each panel, in order of first
 // occurrence.
@@ -106,6 +116,9 @@ func (s *Sweep) collect(l layout, y measure.Figure) ([][]*points, error) {
 		i := slices.IndexFunc(*lines, func(p *points) bool { return p.name == name })
 		if i < 0 {
 			i, *lines = len(*lines), append(*lines, &points{name, make([]values, s.width(l.x))})
+		}
+		if y.Missing(run) {
+			continue
 		}
 		v := &(*lines)[i].at[index(l.x)]
 		v.list, v.beyond = append(v.list, y.Of(run)), append(v.beyond, y.Unreached(run))
@@ -139,6 +152,7 @@ func (s *Sweep) lineName(l layout, at []int) string {
 
 // drawn returns the lines with their points from left to right: the mean over the
 // seeds, or the median over all variants with a bar from the minimum to the maximum.
+// There is no point where no run has a value.
 func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	order := make([]int, len(xs))
 	for i := range order {
@@ -146,9 +160,12 @@ func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
 	for i, p := range lines {
-		line := chart.Line{Name: p.name, Style: chart.Style{Colour: i, Dash: i}, Dots: true}
+		line := chart.Line{Name: p.name, Style: chart.Style{Colour: i, Dash: i, Over: len(lines) - 1 - i}, Dots: true}
 		for _, at := range order {
 			v := &p.at[at]
+			if len(v.list) == 0 {
+				continue
+			}
 			if s.variants() == 1 {
 				sum := 0.0
 				for _, x := range v.list {
@@ -180,17 +197,17 @@ const (
 	schemeKey = "scheme"
 )
 
-// layoutOf assigns X to the first numeric axis that varies, and the panels to the next
-// setting that varies.
-func layoutOf(axes []typedAxis) layout {
+// layoutOf assigns X to an axis of sizes of a collective that varies, or else to the first
+// numeric one, and the panels to the next setting that varies.
+func layoutOf(axes []typedAxis, sizes []int) layout {
 	var varying []int
 	for i, a := range axes {
 		if len(a.Values) > 1 && a.Key != seedKey {
 			varying = append(varying, i)
 		}
 	}
-	take := func(fits func(a typedAxis) bool) int {
-		at := slices.IndexFunc(varying, func(i int) bool { return fits(axes[i]) })
+	take := func(fits func(i int) bool) int {
+		at := slices.IndexFunc(varying, fits)
 		if at < 0 {
 			return -1
 		}
@@ -198,13 +215,19 @@ func layoutOf(axes []typedAxis) layout {
 		varying = slices.Delete(varying, at, at+1)
 		return i
 	}
-	x := take(func(a typedAxis) bool { return a.kind != Text })
+	x := take(func(i int) bool { return slices.Contains(sizes, i) })
 	if x < 0 {
-		x = take(func(typedAxis) bool { return true })
+		x = take(func(i int) bool { return axes[i].kind != Text })
 	}
-	panels := take(func(a typedAxis) bool { return a.Key != schemeKey })
+	if x < 0 {
+		x = take(func(int) bool { return true })
+	}
+	panels := take(func(i int) bool { return axes[i].Key != schemeKey })
 	return layout{x, panels, varying}
 }
+
+// decades is the factor between the ends of an axis from which on its scale is logarithmic.
+const decades = 100
 
 // scale sets the X axis of the figure and returns the position of each value on it.
 // Numbers are placed by value, texts at equal distances.
@@ -230,6 +253,11 @@ func (a *typedAxis) scale(f *chart.Figure) []float64 {
 		f.XLabel += " [" + measure + "]"
 	}
 	lo, hi := slices.Min(xs), slices.Max(xs)
+	if f.XLog = lo > 0 && hi >= decades*lo; f.XLog {
+		pad := math.Pow(hi/lo, 1./50)
+		f.XMin, f.XMax = lo/pad, hi*pad
+		return xs
+	}
 	pad := math.Max((hi-lo)/50, 1e-9)
 	f.XMin, f.XMax = lo-pad, hi+pad
 	return xs

@@ -8,7 +8,7 @@ import (
 
 // A valid axis survives a round trip through its text form.
 func FuzzParseAxis(f *testing.F) {
-	for _, s := range []string{"switch.xoff=1KB,2KB", "switch.lossless=[3],[3, 4]", "a={1: 2, 3: 4},{}", "=", "a=,", "a=]],[", "a=b=c"} {
+	for _, s := range []string{"switch.xoff=1KB,2KB", "switch.lossless=[3],[3, 4]", "a={1: 2, 3: 4},{}", "=", "a=,", "a=]],[", "a=b=c", "a=1KiB..1MiB*4,2KB", "a=0.1..1+0.1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -22,7 +22,7 @@ type Axis struct {
 }
 
 // ParseAxis parses "KEY=V1,V2,...". Commas inside brackets and braces belong to the
-// value, as in "switch.lossless=[3],[3,4]". Values must not repeat.
+// value, as in "switch.lossless=[3],[3,4]". Values are those of NewAxis.
 func ParseAxis(s string) (Axis, error) {
 	key, list, ok := strings.Cut(s, "=")
 	if !ok || key == "" || list == "" {
@@ -31,8 +31,14 @@ func ParseAxis(s string) (Axis, error) {
 	return NewAxis(key, splitValues(list))
 }
 
-// NewAxis returns the axis of a key. Values must not repeat or be empty.
+// NewAxis returns the axis of a key. Values must not repeat or be empty. A range of numbers, each
+// the one before times a factor or plus a step, is a list of values: "1KiB..64MiB*2",
+// "10us..50us+10us".
 func NewAxis(key string, values []string) (Axis, error) {
+	values, err := expand(values)
+	if err != nil {
+		return Axis{}, fmt.Errorf("%s: %w", key, err)
+	}
 	for i, v := range values {
 		if v == "" {
 			return Axis{}, fmt.Errorf("%s: value %d of %d is empty", key, i+1, len(values))
