@@ -220,7 +220,9 @@ type CaptureStarted struct {
 	// The ports, in the order of the request.
 	Points []*CapturePoint `protobuf:"bytes,4,rep,name=points,proto3" json:"points,omitempty"`
 	// The first instant, in picoseconds.
-	FromPs        int64 `protobuf:"varint,5,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
+	FromPs int64 `protobuf:"varint,5,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
+	// The nodes of the rack, in the order of the scenario.
+	Nodes         []*CaptureNode `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +292,68 @@ func (x *CaptureStarted) GetFromPs() int64 {
 	return 0
 }
 
+func (x *CaptureStarted) GetNodes() []*CaptureNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// CaptureNode names a node, whose addresses follow from its indices.
+type CaptureNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Index among the NICs; missing for a switch.
+	Host          *int32 `protobuf:"varint,2,opt,name=host,proto3,oneof" json:"host,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureNode) Reset() {
+	*x = CaptureNode{}
+	mi := &file_rackfab_v1_capture_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureNode) ProtoMessage() {}
+
+func (x *CaptureNode) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_capture_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureNode.ProtoReflect.Descriptor instead.
+func (*CaptureNode) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CaptureNode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CaptureNode) GetHost() int32 {
+	if x != nil && x.Host != nil {
+		return *x.Host
+	}
+	return 0
+}
+
 // CapturePoint is a captured port.
 type CapturePoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -307,7 +371,7 @@ type CapturePoint struct {
 
 func (x *CapturePoint) Reset() {
 	*x = CapturePoint{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[3]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +383,7 @@ func (x *CapturePoint) String() string {
 func (*CapturePoint) ProtoMessage() {}
 
 func (x *CapturePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[3]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +396,7 @@ func (x *CapturePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapturePoint.ProtoReflect.Descriptor instead.
 func (*CapturePoint) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CapturePoint) GetNode() int32 {
@@ -378,7 +442,7 @@ type CapturedPackets struct {
 
 func (x *CapturedPackets) Reset() {
 	*x = CapturedPackets{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[4]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +454,7 @@ func (x *CapturedPackets) String() string {
 func (*CapturedPackets) ProtoMessage() {}
 
 func (x *CapturedPackets) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[4]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +467,7 @@ func (x *CapturedPackets) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapturedPackets.ProtoReflect.Descriptor instead.
 func (*CapturedPackets) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CapturedPackets) GetPackets() []*CapturedPacket {
@@ -440,7 +504,7 @@ type CaptureEnded struct {
 
 func (x *CaptureEnded) Reset() {
 	*x = CaptureEnded{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[5]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -452,7 +516,7 @@ func (x *CaptureEnded) String() string {
 func (*CaptureEnded) ProtoMessage() {}
 
 func (x *CaptureEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[5]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -465,7 +529,7 @@ func (x *CaptureEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureEnded.ProtoReflect.Descriptor instead.
 func (*CaptureEnded) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CaptureEnded) GetAtPs() int64 {
@@ -511,7 +575,7 @@ type CapturedPacket struct {
 
 func (x *CapturedPacket) Reset() {
 	*x = CapturedPacket{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[6]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +587,7 @@ func (x *CapturedPacket) String() string {
 func (*CapturedPacket) ProtoMessage() {}
 
 func (x *CapturedPacket) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[6]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +600,7 @@ func (x *CapturedPacket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapturedPacket.ProtoReflect.Descriptor instead.
 func (*CapturedPacket) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CapturedPacket) GetAtPs() int64 {
@@ -620,7 +684,7 @@ type NodeCaptures struct {
 
 func (x *NodeCaptures) Reset() {
 	*x = NodeCaptures{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[7]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -632,7 +696,7 @@ func (x *NodeCaptures) String() string {
 func (*NodeCaptures) ProtoMessage() {}
 
 func (x *NodeCaptures) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[7]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -645,7 +709,7 @@ func (x *NodeCaptures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCaptures.ProtoReflect.Descriptor instead.
 func (*NodeCaptures) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NodeCaptures) GetCaptures() []*NodeCapture {
@@ -676,7 +740,7 @@ type NodeCapture struct {
 
 func (x *NodeCapture) Reset() {
 	*x = NodeCapture{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[8]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +752,7 @@ func (x *NodeCapture) String() string {
 func (*NodeCapture) ProtoMessage() {}
 
 func (x *NodeCapture) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[8]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +765,7 @@ func (x *NodeCapture) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCapture.ProtoReflect.Descriptor instead.
 func (*NodeCapture) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NodeCapture) GetId() int64 {
@@ -763,7 +827,7 @@ type NodeCaptured struct {
 
 func (x *NodeCaptured) Reset() {
 	*x = NodeCaptured{}
-	mi := &file_rackfab_v1_capture_proto_msgTypes[9]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +839,7 @@ func (x *NodeCaptured) String() string {
 func (*NodeCaptured) ProtoMessage() {}
 
 func (x *NodeCaptured) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_capture_proto_msgTypes[9]
+	mi := &file_rackfab_v1_capture_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -788,7 +852,7 @@ func (x *NodeCaptured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCaptured.ProtoReflect.Descriptor instead.
 func (*NodeCaptured) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_capture_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NodeCaptured) GetId() int64 {
@@ -837,13 +901,18 @@ const file_rackfab_v1_capture_proto_rawDesc = "" +
 	"\astarted\x18\x01 \x01(\v2\x1a.rackfab.v1.CaptureStartedH\x00R\astarted\x127\n" +
 	"\apackets\x18\x02 \x01(\v2\x1b.rackfab.v1.CapturedPacketsH\x00R\apackets\x120\n" +
 	"\x05ended\x18\x03 \x01(\v2\x18.rackfab.v1.CaptureEndedH\x00R\x05endedB\a\n" +
-	"\x05event\"\xa3\x01\n" +
+	"\x05event\"\xd2\x01\n" +
 	"\x0eCaptureStarted\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
 	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12\x12\n" +
 	"\x04seed\x18\x03 \x01(\x04R\x04seed\x120\n" +
 	"\x06points\x18\x04 \x03(\v2\x18.rackfab.v1.CapturePointR\x06points\x12\x17\n" +
-	"\afrom_ps\x18\x05 \x01(\x03R\x06fromPs\"^\n" +
+	"\afrom_ps\x18\x05 \x01(\x03R\x06fromPs\x12-\n" +
+	"\x05nodes\x18\x06 \x03(\v2\x17.rackfab.v1.CaptureNodeR\x05nodes\"C\n" +
+	"\vCaptureNode\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
+	"\x04host\x18\x02 \x01(\x05H\x00R\x04host\x88\x01\x01B\a\n" +
+	"\x05_host\"^\n" +
 	"\fCapturePoint\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x05R\x04node\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x12\n" +
@@ -897,32 +966,34 @@ func file_rackfab_v1_capture_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_capture_proto_rawDescData
 }
 
-var file_rackfab_v1_capture_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_rackfab_v1_capture_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_rackfab_v1_capture_proto_goTypes = []any{
 	(*CaptureRequest)(nil),  // 0: rackfab.v1.CaptureRequest
 	(*CaptureResponse)(nil), // 1: rackfab.v1.CaptureResponse
 	(*CaptureStarted)(nil),  // 2: rackfab.v1.CaptureStarted
-	(*CapturePoint)(nil),    // 3: rackfab.v1.CapturePoint
-	(*CapturedPackets)(nil), // 4: rackfab.v1.CapturedPackets
-	(*CaptureEnded)(nil),    // 5: rackfab.v1.CaptureEnded
-	(*CapturedPacket)(nil),  // 6: rackfab.v1.CapturedPacket
-	(*NodeCaptures)(nil),    // 7: rackfab.v1.NodeCaptures
-	(*NodeCapture)(nil),     // 8: rackfab.v1.NodeCapture
-	(*NodeCaptured)(nil),    // 9: rackfab.v1.NodeCaptured
+	(*CaptureNode)(nil),     // 3: rackfab.v1.CaptureNode
+	(*CapturePoint)(nil),    // 4: rackfab.v1.CapturePoint
+	(*CapturedPackets)(nil), // 5: rackfab.v1.CapturedPackets
+	(*CaptureEnded)(nil),    // 6: rackfab.v1.CaptureEnded
+	(*CapturedPacket)(nil),  // 7: rackfab.v1.CapturedPacket
+	(*NodeCaptures)(nil),    // 8: rackfab.v1.NodeCaptures
+	(*NodeCapture)(nil),     // 9: rackfab.v1.NodeCapture
+	(*NodeCaptured)(nil),    // 10: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_capture_proto_depIdxs = []int32{
 	2, // 0: rackfab.v1.CaptureResponse.started:type_name -> rackfab.v1.CaptureStarted
-	4, // 1: rackfab.v1.CaptureResponse.packets:type_name -> rackfab.v1.CapturedPackets
-	5, // 2: rackfab.v1.CaptureResponse.ended:type_name -> rackfab.v1.CaptureEnded
-	3, // 3: rackfab.v1.CaptureStarted.points:type_name -> rackfab.v1.CapturePoint
-	6, // 4: rackfab.v1.CapturedPackets.packets:type_name -> rackfab.v1.CapturedPacket
-	8, // 5: rackfab.v1.NodeCaptures.captures:type_name -> rackfab.v1.NodeCapture
-	6, // 6: rackfab.v1.NodeCaptured.packets:type_name -> rackfab.v1.CapturedPacket
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	5, // 1: rackfab.v1.CaptureResponse.packets:type_name -> rackfab.v1.CapturedPackets
+	6, // 2: rackfab.v1.CaptureResponse.ended:type_name -> rackfab.v1.CaptureEnded
+	4, // 3: rackfab.v1.CaptureStarted.points:type_name -> rackfab.v1.CapturePoint
+	3, // 4: rackfab.v1.CaptureStarted.nodes:type_name -> rackfab.v1.CaptureNode
+	7, // 5: rackfab.v1.CapturedPackets.packets:type_name -> rackfab.v1.CapturedPacket
+	9, // 6: rackfab.v1.NodeCaptures.captures:type_name -> rackfab.v1.NodeCapture
+	7, // 7: rackfab.v1.NodeCaptured.packets:type_name -> rackfab.v1.CapturedPacket
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_capture_proto_init() }
@@ -936,13 +1007,14 @@ func file_rackfab_v1_capture_proto_init() {
 		(*CaptureResponse_Packets)(nil),
 		(*CaptureResponse_Ended)(nil),
 	}
+	file_rackfab_v1_capture_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_capture_proto_rawDesc), len(file_rackfab_v1_capture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

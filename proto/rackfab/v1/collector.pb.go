@@ -380,7 +380,12 @@ type CollectedRun struct {
 	// The flows with a trace or a series, by name.
 	Flows []string `protobuf:"bytes,17,rep,name=flows,proto3" json:"flows,omitempty"`
 	// Describes which messages are sampled (rackfab.sampled); "" if unknown.
-	Sampled       string `protobuf:"bytes,18,opt,name=sampled,proto3" json:"sampled,omitempty"`
+	Sampled string `protobuf:"bytes,18,opt,name=sampled,proto3" json:"sampled,omitempty"`
+	// Length of the spans of fabric time that points describe (rackfab.bin_ps), in
+	// picoseconds; 0 if unknown.
+	BinPs int64 `protobuf:"varint,19,opt,name=bin_ps,json=binPs,proto3" json:"bin_ps,omitempty"`
+	// Instant of the latest point, in picoseconds.
+	LastPointPs   int64 `protobuf:"varint,20,opt,name=last_point_ps,json=lastPointPs,proto3" json:"last_point_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +544,20 @@ func (x *CollectedRun) GetSampled() string {
 		return x.Sampled
 	}
 	return ""
+}
+
+func (x *CollectedRun) GetBinPs() int64 {
+	if x != nil {
+		return x.BinPs
+	}
+	return 0
+}
+
+func (x *CollectedRun) GetLastPointPs() int64 {
+	if x != nil {
+		return x.LastPointPs
+	}
+	return 0
 }
 
 // CloseRunRequest selects a run to close.
@@ -2684,7 +2703,7 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"rackfab.v1\"\x11\n" +
 	"\x0fListRunsRequest\"@\n" +
 	"\x10ListRunsResponse\x12,\n" +
-	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xf8\x03\n" +
+	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xb3\x04\n" +
 	"\fCollectedRun\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\tR\bscenario\x12\x16\n" +
@@ -2704,7 +2723,9 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x06closed\x18\x0f \x01(\bR\x06closed\x12\x14\n" +
 	"\x05nodes\x18\x10 \x03(\tR\x05nodes\x12\x14\n" +
 	"\x05flows\x18\x11 \x03(\tR\x05flows\x12\x18\n" +
-	"\asampled\x18\x12 \x01(\tR\asampled\"#\n" +
+	"\asampled\x18\x12 \x01(\tR\asampled\x12\x15\n" +
+	"\x06bin_ps\x18\x13 \x01(\x03R\x05binPs\x12\"\n" +
+	"\rlast_point_ps\x18\x14 \x01(\x03R\vlastPointPs\"#\n" +
 	"\x0fCloseRunRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\">\n" +
 	"\x10CloseRunResponse\x12*\n" +

@@ -35,6 +35,9 @@ const (
 	RackState_RACK_STATE_ENDED RackState = 3
 	// A node failed, which stops the clock permanently.
 	RackState_RACK_STATE_FAILED RackState = 4
+	// A process was lost. The rack waits for it to be started again, and then executes the
+	// run again up to the instant that it had reached.
+	RackState_RACK_STATE_RECOVERING RackState = 5
 )
 
 // Enum value maps for RackState.
@@ -45,6 +48,7 @@ var (
 		2: "RACK_STATE_RUNNING",
 		3: "RACK_STATE_ENDED",
 		4: "RACK_STATE_FAILED",
+		5: "RACK_STATE_RECOVERING",
 	}
 	RackState_value = map[string]int32{
 		"RACK_STATE_UNSPECIFIED": 0,
@@ -52,6 +56,7 @@ var (
 		"RACK_STATE_RUNNING":     2,
 		"RACK_STATE_ENDED":       3,
 		"RACK_STATE_FAILED":      4,
+		"RACK_STATE_RECOVERING":  5,
 	}
 )
 
@@ -773,8 +778,11 @@ func (x *StepResponse) GetStatus() *RackStatus {
 // SetPaceRequest sets the pace of the clock.
 type SetPaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Fabric time in picoseconds per second of wall time; 0 for unlimited.
-	PsPerSecond   int64 `protobuf:"varint,1,opt,name=ps_per_second,json=psPerSecond,proto3" json:"ps_per_second,omitempty"`
+	// Fabric time in picoseconds per second of wall time, at least 1 us. It is required
+	// unless the pace is unlimited.
+	PsPerSecond int64 `protobuf:"varint,1,opt,name=ps_per_second,json=psPerSecond,proto3" json:"ps_per_second,omitempty"`
+	// As fast as possible, without ps_per_second.
+	Unlimited     bool `protobuf:"varint,2,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,6 +822,13 @@ func (x *SetPaceRequest) GetPsPerSecond() int64 {
 		return x.PsPerSecond
 	}
 	return 0
+}
+
+func (x *SetPaceRequest) GetUnlimited() bool {
+	if x != nil {
+		return x.Unlimited
+	}
+	return false
 }
 
 // SetPaceResponse has the status with the new pace.
@@ -1058,11 +1073,13 @@ func (x *GetJournalResponse) GetJournal() *Journal {
 // Journal records a live run so far.
 type Journal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A scenario whose batch run has the digest.
+	// A scenario whose batch run has the digest. Before the first step, a scenario with the
+	// changes so far.
 	Scenario []byte `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
 	// The instant that every node has reached, in picoseconds.
 	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
-	// Hash over the nodes' digests there, in the order of their names.
+	// Hash over the nodes' digests there, in the order of their names; 0 before the first
+	// step.
 	Digest        uint64 `protobuf:"fixed64,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1920,6 +1937,15 @@ type RackStatus struct {
 	Digest uint64 `protobuf:"fixed64,12,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Nodes whose envelopes are impaired, by name.
 	ImpairedNodes []string `protobuf:"bytes,13,rep,name=impaired_nodes,json=impairedNodes,proto3" json:"impaired_nodes,omitempty"`
+	// Why the rack does not advance, "stalled for 12 s: bus unreachable"; "" while it does.
+	Stalled string `protobuf:"bytes,14,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// While a grant is overdue, the processes that have not answered it: those that are
+	// least advanced first, at most 16.
+	Waits []*ProcessWait `protobuf:"bytes,15,rep,name=waits,proto3" json:"waits,omitempty"`
+	// Recoveries from the loss of processes so far, the present one included.
+	Recoveries int32 `protobuf:"varint,16,opt,name=recoveries,proto3" json:"recoveries,omitempty"`
+	// The loss from which the rack recovers, "" in other states: "node h5: ...".
+	Recovering    string `protobuf:"bytes,17,opt,name=recovering,proto3" json:"recovering,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2045,6 +2071,134 @@ func (x *RackStatus) GetImpairedNodes() []string {
 	return nil
 }
 
+func (x *RackStatus) GetStalled() string {
+	if x != nil {
+		return x.Stalled
+	}
+	return ""
+}
+
+func (x *RackStatus) GetWaits() []*ProcessWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *RackStatus) GetRecoveries() int32 {
+	if x != nil {
+		return x.Recoveries
+	}
+	return 0
+}
+
+func (x *RackStatus) GetRecovering() string {
+	if x != nil {
+		return x.Recovering
+	}
+	return ""
+}
+
+// ProcessWait says why a process has not yet answered a grant.
+type ProcessWait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The process: the name of its node, or of the first of them.
+	Process string `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// The instant of its earliest pending event, in picoseconds.
+	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// Wall time since its last progress, in milliseconds.
+	StillMs int64 `protobuf:"varint,3,opt,name=still_ms,json=stillMs,proto3" json:"still_ms,omitempty"`
+	// Wall time since its last message to the controller, in milliseconds.
+	SilentMs int64 `protobuf:"varint,4,opt,name=silent_ms,json=silentMs,proto3" json:"silent_ms,omitempty"`
+	// The process whose promise it waits for, "" if it waits for none.
+	WaitsFor string `protobuf:"bytes,5,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
+	// Wall time that it has waited for an envelope from there, in milliseconds.
+	WaitsMs int64 `protobuf:"varint,6,opt,name=waits_ms,json=waitsMs,proto3" json:"waits_ms,omitempty"`
+	// Whether it has lost its connection to the bus.
+	BusLost       bool `protobuf:"varint,7,opt,name=bus_lost,json=busLost,proto3" json:"bus_lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProcessWait) Reset() {
+	*x = ProcessWait{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcessWait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcessWait) ProtoMessage() {}
+
+func (x *ProcessWait) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcessWait.ProtoReflect.Descriptor instead.
+func (*ProcessWait) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ProcessWait) GetProcess() string {
+	if x != nil {
+		return x.Process
+	}
+	return ""
+}
+
+func (x *ProcessWait) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *ProcessWait) GetStillMs() int64 {
+	if x != nil {
+		return x.StillMs
+	}
+	return 0
+}
+
+func (x *ProcessWait) GetSilentMs() int64 {
+	if x != nil {
+		return x.SilentMs
+	}
+	return 0
+}
+
+func (x *ProcessWait) GetWaitsFor() string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return ""
+}
+
+func (x *ProcessWait) GetWaitsMs() int64 {
+	if x != nil {
+		return x.WaitsMs
+	}
+	return 0
+}
+
+func (x *ProcessWait) GetBusLost() bool {
+	if x != nil {
+		return x.BusLost
+	}
+	return false
+}
+
 // RunScenarioRequest runs a scenario.
 type RunScenarioRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2065,7 +2219,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2231,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2244,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -2139,6 +2293,7 @@ type RunScenarioResponse struct {
 	//	*RunScenarioResponse_Node
 	//	*RunScenarioResponse_Report
 	//	*RunScenarioResponse_Notes
+	//	*RunScenarioResponse_Recovery
 	Event         isRunScenarioResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2146,7 +2301,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2313,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2326,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -2217,6 +2372,15 @@ func (x *RunScenarioResponse) GetNotes() *NodeNotes {
 	return nil
 }
 
+func (x *RunScenarioResponse) GetRecovery() *RunRecovery {
+	if x != nil {
+		if x, ok := x.Event.(*RunScenarioResponse_Recovery); ok {
+			return x.Recovery
+		}
+	}
+	return nil
+}
+
 type isRunScenarioResponse_Event interface {
 	isRunScenarioResponse_Event()
 }
@@ -2241,6 +2405,12 @@ type RunScenarioResponse_Notes struct {
 	Notes *NodeNotes `protobuf:"bytes,4,opt,name=notes,proto3,oneof"`
 }
 
+type RunScenarioResponse_Recovery struct {
+	// A process was lost, and the run is executed again from its start. The notes so far
+	// are void.
+	Recovery *RunRecovery `protobuf:"bytes,5,opt,name=recovery,proto3,oneof"`
+}
+
 func (*RunScenarioResponse_Progress) isRunScenarioResponse_Event() {}
 
 func (*RunScenarioResponse_Node) isRunScenarioResponse_Event() {}
@@ -2248,6 +2418,63 @@ func (*RunScenarioResponse_Node) isRunScenarioResponse_Event() {}
 func (*RunScenarioResponse_Report) isRunScenarioResponse_Event() {}
 
 func (*RunScenarioResponse_Notes) isRunScenarioResponse_Event() {}
+
+func (*RunScenarioResponse_Recovery) isRunScenarioResponse_Event() {}
+
+// RunRecovery is the begin of a recovery.
+type RunRecovery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A node of the lost process.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// How it was lost.
+	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRecovery) Reset() {
+	*x = RunRecovery{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRecovery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRecovery) ProtoMessage() {}
+
+func (x *RunRecovery) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRecovery.ProtoReflect.Descriptor instead.
+func (*RunRecovery) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *RunRecovery) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *RunRecovery) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
 
 // FabricProgress is the progress of the rack.
 type FabricProgress struct {
@@ -2267,7 +2494,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2506,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2519,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -2336,7 +2563,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2348,7 +2575,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2361,7 +2588,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -2386,14 +2613,16 @@ type RunReport struct {
 	// The rack's counters at the end.
 	Progress *FabricProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
 	// Processes that ran the nodes.
-	Processes     int32 `protobuf:"varint,3,opt,name=processes,proto3" json:"processes,omitempty"`
+	Processes int32 `protobuf:"varint,3,opt,name=processes,proto3" json:"processes,omitempty"`
+	// Recoveries from the loss of processes.
+	Recoveries    int32 `protobuf:"varint,4,opt,name=recoveries,proto3" json:"recoveries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +2634,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +2647,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -2442,6 +2671,13 @@ func (x *RunReport) GetProcesses() int32 {
 	return 0
 }
 
+func (x *RunReport) GetRecoveries() int32 {
+	if x != nil {
+		return x.Recoveries
+	}
+	return 0
+}
+
 // ListNodesRequest requests the nodes.
 type ListNodesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2451,7 +2687,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2699,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2712,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{41}
 }
 
 // ListNodesResponse lists them.
@@ -2490,7 +2726,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2738,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2751,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{40}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -2544,7 +2780,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2556,7 +2792,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2805,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{41}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -2641,9 +2877,10 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\vStepRequest\x12\x17\n" +
 	"\aspan_ps\x18\x01 \x01(\x03R\x06spanPs\">\n" +
 	"\fStepResponse\x12.\n" +
-	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"4\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"R\n" +
 	"\x0eSetPaceRequest\x12\"\n" +
-	"\rps_per_second\x18\x01 \x01(\x03R\vpsPerSecond\"A\n" +
+	"\rps_per_second\x18\x01 \x01(\x03R\vpsPerSecond\x12\x1c\n" +
+	"\tunlimited\x18\x02 \x01(\bR\tunlimited\"A\n" +
 	"\x0fSetPaceResponse\x12.\n" +
 	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"^\n" +
 	"\fApplyRequest\x12*\n" +
@@ -2708,7 +2945,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x19\n" +
 	"\bstart_ps\x18\x06 \x01(\x03R\astartPs\x12\x12\n" +
-	"\x04path\x18\a \x03(\tR\x04path\"\x97\x03\n" +
+	"\x04path\x18\a \x03(\tR\x04path\"\xa0\x04\n" +
 	"\n" +
 	"RackStatus\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
@@ -2727,20 +2964,40 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"failedNode\x12\x18\n" +
 	"\afailure\x18\v \x01(\tR\afailure\x12\x16\n" +
 	"\x06digest\x18\f \x01(\x06R\x06digest\x12%\n" +
-	"\x0eimpaired_nodes\x18\r \x03(\tR\rimpairedNodes\"\xb1\x01\n" +
+	"\x0eimpaired_nodes\x18\r \x03(\tR\rimpairedNodes\x12\x18\n" +
+	"\astalled\x18\x0e \x01(\tR\astalled\x12-\n" +
+	"\x05waits\x18\x0f \x03(\v2\x17.rackfab.v1.ProcessWaitR\x05waits\x12\x1e\n" +
+	"\n" +
+	"recoveries\x18\x10 \x01(\x05R\n" +
+	"recoveries\x12\x1e\n" +
+	"\n" +
+	"recovering\x18\x11 \x01(\tR\n" +
+	"recovering\"\xc7\x01\n" +
+	"\vProcessWait\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\tR\aprocess\x12\x13\n" +
+	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12\x19\n" +
+	"\bstill_ms\x18\x03 \x01(\x03R\astillMs\x12\x1b\n" +
+	"\tsilent_ms\x18\x04 \x01(\x03R\bsilentMs\x12\x1b\n" +
+	"\twaits_for\x18\x05 \x01(\tR\bwaitsFor\x12\x19\n" +
+	"\bwaits_ms\x18\x06 \x01(\x03R\awaitsMs\x12\x19\n" +
+	"\bbus_lost\x18\a \x01(\bR\abusLost\"\xb1\x01\n" +
 	"\x12RunScenarioRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x14\n" +
 	"\x05quiet\x18\x03 \x01(\bR\x05quiet\x123\n" +
 	"\ttelemetry\x18\x04 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\x12\x1d\n" +
 	"\n" +
-	"note_kinds\x18\x05 \x03(\tR\tnoteKinds\"\xe6\x01\n" +
+	"note_kinds\x18\x05 \x03(\tR\tnoteKinds\"\x9d\x02\n" +
 	"\x13RunScenarioResponse\x128\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1a.rackfab.v1.FabricProgressH\x00R\bprogress\x12,\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.rackfab.v1.NodeReportH\x00R\x04node\x12/\n" +
 	"\x06report\x18\x03 \x01(\v2\x15.rackfab.v1.RunReportH\x00R\x06report\x12-\n" +
-	"\x05notes\x18\x04 \x01(\v2\x15.rackfab.v1.NodeNotesH\x00R\x05notesB\a\n" +
-	"\x05event\"\x8d\x01\n" +
+	"\x05notes\x18\x04 \x01(\v2\x15.rackfab.v1.NodeNotesH\x00R\x05notes\x125\n" +
+	"\brecovery\x18\x05 \x01(\v2\x17.rackfab.v1.RunRecoveryH\x00R\brecoveryB\a\n" +
+	"\x05event\"7\n" +
+	"\vRunRecovery\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause\"\x8d\x01\n" +
 	"\x0eFabricProgress\x12$\n" +
 	"\x0efabric_time_ps\x18\x01 \x01(\x03R\ffabricTimePs\x12\x1d\n" +
 	"\n" +
@@ -2750,11 +3007,14 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"NodeReport\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x123\n" +
-	"\bfinished\x18\x02 \x01(\v2\x17.rackfab.v1.RunFinishedR\bfinished\"y\n" +
+	"\bfinished\x18\x02 \x01(\v2\x17.rackfab.v1.RunFinishedR\bfinished\"\x99\x01\n" +
 	"\tRunReport\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x126\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1a.rackfab.v1.FabricProgressR\bprogress\x12\x1c\n" +
-	"\tprocesses\x18\x03 \x01(\x05R\tprocesses\"\x12\n" +
+	"\tprocesses\x18\x03 \x01(\x05R\tprocesses\x12\x1e\n" +
+	"\n" +
+	"recoveries\x18\x04 \x01(\x05R\n" +
+	"recoveries\"\x12\n" +
 	"\x10ListNodesRequest\"?\n" +
 	"\x11ListNodesResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x14.rackfab.v1.NodeInfoR\x05nodes\"\x8e\x01\n" +
@@ -2763,13 +3023,14 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x14.rackfab.v1.NodeKindR\x04kind\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x10\n" +
 	"\x03pid\x18\x04 \x01(\x03R\x03pid\x12\x18\n" +
-	"\aprocess\x18\x05 \x01(\tR\aprocess*\x83\x01\n" +
+	"\aprocess\x18\x05 \x01(\tR\aprocess*\x9e\x01\n" +
 	"\tRackState\x12\x1a\n" +
 	"\x16RACK_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11RACK_STATE_PAUSED\x10\x01\x12\x16\n" +
 	"\x12RACK_STATE_RUNNING\x10\x02\x12\x14\n" +
 	"\x10RACK_STATE_ENDED\x10\x03\x12\x15\n" +
-	"\x11RACK_STATE_FAILED\x10\x04*N\n" +
+	"\x11RACK_STATE_FAILED\x10\x04\x12\x19\n" +
+	"\x15RACK_STATE_RECOVERING\x10\x05*N\n" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
@@ -2807,7 +3068,7 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 }
 
 var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_rackfab_v1_controller_proto_goTypes = []any{
 	(RackState)(0),              // 0: rackfab.v1.RackState
 	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
@@ -2845,29 +3106,31 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*TopologyLink)(nil),        // 33: rackfab.v1.TopologyLink
 	(*TopologyFlow)(nil),        // 34: rackfab.v1.TopologyFlow
 	(*RackStatus)(nil),          // 35: rackfab.v1.RackStatus
-	(*RunScenarioRequest)(nil),  // 36: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 37: rackfab.v1.RunScenarioResponse
-	(*FabricProgress)(nil),      // 38: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 39: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 40: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 41: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 42: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 43: rackfab.v1.NodeInfo
-	(*BusImpairment)(nil),       // 44: rackfab.v1.BusImpairment
-	(*Telemetry)(nil),           // 45: rackfab.v1.Telemetry
-	(*Change)(nil),              // 46: rackfab.v1.Change
-	(*TimedChange)(nil),         // 47: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 48: rackfab.v1.NodeStats
-	(*NodeSettings)(nil),        // 49: rackfab.v1.NodeSettings
-	(*Setting)(nil),             // 50: rackfab.v1.Setting
-	(*NodeNotes)(nil),           // 51: rackfab.v1.NodeNotes
-	(*RunFinished)(nil),         // 52: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 53: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 54: rackfab.v1.CaptureResponse
+	(*ProcessWait)(nil),         // 36: rackfab.v1.ProcessWait
+	(*RunScenarioRequest)(nil),  // 37: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 38: rackfab.v1.RunScenarioResponse
+	(*RunRecovery)(nil),         // 39: rackfab.v1.RunRecovery
+	(*FabricProgress)(nil),      // 40: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 41: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 42: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 43: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 44: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 45: rackfab.v1.NodeInfo
+	(*BusImpairment)(nil),       // 46: rackfab.v1.BusImpairment
+	(*Telemetry)(nil),           // 47: rackfab.v1.Telemetry
+	(*Change)(nil),              // 48: rackfab.v1.Change
+	(*TimedChange)(nil),         // 49: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 50: rackfab.v1.NodeStats
+	(*NodeSettings)(nil),        // 51: rackfab.v1.NodeSettings
+	(*Setting)(nil),             // 52: rackfab.v1.Setting
+	(*NodeNotes)(nil),           // 53: rackfab.v1.NodeNotes
+	(*RunFinished)(nil),         // 54: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 55: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 56: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	44, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
-	45, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	46, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
+	47, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
 	35, // 2: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
 	22, // 3: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
 	35, // 4: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
@@ -2875,68 +3138,70 @@ var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	35, // 6: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
 	35, // 7: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
 	35, // 8: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	46, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	47, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	48, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	49, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
 	22, // 11: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	48, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	49, // 13: rackfab.v1.GetSettingsResponse.nodes:type_name -> rackfab.v1.NodeSettings
+	50, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	51, // 13: rackfab.v1.GetSettingsResponse.nodes:type_name -> rackfab.v1.NodeSettings
 	35, // 14: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	48, // 15: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	50, // 15: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
 	31, // 16: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
 	32, // 17: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
 	33, // 18: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
 	34, // 19: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
 	1,  // 20: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
-	50, // 21: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
+	52, // 21: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
 	0,  // 22: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	45, // 23: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	38, // 24: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	39, // 25: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	40, // 26: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	51, // 27: rackfab.v1.RunScenarioResponse.notes:type_name -> rackfab.v1.NodeNotes
-	52, // 28: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	38, // 29: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	43, // 30: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 31: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	36, // 32: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	41, // 33: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	4,  // 34: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	6,  // 35: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	8,  // 36: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	10, // 37: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	12, // 38: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	14, // 39: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	16, // 40: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	18, // 41: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	20, // 42: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	23, // 43: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	29, // 44: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
-	25, // 45: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
-	27, // 46: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	53, // 47: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	2,  // 48: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
-	37, // 49: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	42, // 50: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	5,  // 51: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	7,  // 52: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	9,  // 53: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	11, // 54: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	13, // 55: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	15, // 56: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	17, // 57: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	19, // 58: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	21, // 59: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	24, // 60: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	30, // 61: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
-	26, // 62: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
-	28, // 63: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	54, // 64: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	3,  // 65: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
-	49, // [49:66] is the sub-list for method output_type
-	32, // [32:49] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	36, // 23: rackfab.v1.RackStatus.waits:type_name -> rackfab.v1.ProcessWait
+	47, // 24: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	40, // 25: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	41, // 26: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	42, // 27: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	53, // 28: rackfab.v1.RunScenarioResponse.notes:type_name -> rackfab.v1.NodeNotes
+	39, // 29: rackfab.v1.RunScenarioResponse.recovery:type_name -> rackfab.v1.RunRecovery
+	54, // 30: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	40, // 31: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	45, // 32: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 33: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	37, // 34: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	43, // 35: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	4,  // 36: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	6,  // 37: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	8,  // 38: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	10, // 39: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	12, // 40: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	14, // 41: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	16, // 42: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	18, // 43: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	20, // 44: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	23, // 45: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	29, // 46: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	25, // 47: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
+	27, // 48: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	55, // 49: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	2,  // 50: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
+	38, // 51: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	44, // 52: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	5,  // 53: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	7,  // 54: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	9,  // 55: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	11, // 56: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	13, // 57: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	15, // 58: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	17, // 59: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	19, // 60: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	21, // 61: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	24, // 62: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	30, // 63: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	26, // 64: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
+	28, // 65: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	56, // 66: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	3,  // 67: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
+	51, // [51:68] is the sub-list for method output_type
+	34, // [34:51] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -2948,11 +3213,12 @@ func file_rackfab_v1_controller_proto_init() {
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
 	file_rackfab_v1_controller_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rackfab_v1_controller_proto_msgTypes[35].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[36].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
 		(*RunScenarioResponse_Notes)(nil),
+		(*RunScenarioResponse_Recovery)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2960,7 +3226,7 @@ func file_rackfab_v1_controller_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   42,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

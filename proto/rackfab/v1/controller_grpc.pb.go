@@ -75,7 +75,8 @@ type FabricServiceClient interface {
 	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the instant has been
 	// granted already.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// GetJournal returns a scenario that replays the live run.
+	// GetJournal returns a scenario that replays the live run. FAILED_PRECONDITION before
+	// the first change or step.
 	GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error)
 	// GetStats returns the statistics of nodes.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
@@ -340,7 +341,8 @@ type FabricServiceServer interface {
 	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the instant has been
 	// granted already.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// GetJournal returns a scenario that replays the live run.
+	// GetJournal returns a scenario that replays the live run. FAILED_PRECONDITION before
+	// the first change or step.
 	GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error)
 	// GetStats returns the statistics of nodes.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)

@@ -780,7 +780,7 @@ type BusImpairment struct {
 	Lose float64 `protobuf:"fixed64,1,opt,name=lose,proto3" json:"lose,omitempty"`
 	// Share that are sent twice.
 	Repeat float64 `protobuf:"fixed64,2,opt,name=repeat,proto3" json:"repeat,omitempty"`
-	// Share that are overtaken by up to 16 later envelopes of the node.
+	// Share that are overtaken by up to 64 later envelopes of the node.
 	Delay float64 `protobuf:"fixed64,3,opt,name=delay,proto3" json:"delay,omitempty"`
 	// Seed of the random draws.
 	Seed          uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -846,7 +846,9 @@ func (x *BusImpairment) GetSeed() uint64 {
 	return 0
 }
 
-// RunStop ends the node's part in the run.
+// RunStop ends the node's part in the run at its present instant. A node whose stream ends
+// without it has been abandoned: it exports no spans and series that would end there,
+// because the run may be executed again.
 type RunStop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1093,7 +1095,13 @@ type RunProgress struct {
 	// Frames received on the links of its nodes.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
 	// Messages sent on the bus.
-	Envelopes     int64 `protobuf:"varint,3,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
+	Envelopes int64 `protobuf:"varint,3,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
+	// The process whose promise this one waits for, "" if it waits for none.
+	WaitsFor string `protobuf:"bytes,4,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
+	// Wall time that it has waited for an envelope from there, in milliseconds.
+	WaitsMs int64 `protobuf:"varint,5,opt,name=waits_ms,json=waitsMs,proto3" json:"waits_ms,omitempty"`
+	// Whether it has lost its connection to the bus.
+	BusLost       bool `protobuf:"varint,6,opt,name=bus_lost,json=busLost,proto3" json:"bus_lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1147,6 +1155,27 @@ func (x *RunProgress) GetEnvelopes() int64 {
 		return x.Envelopes
 	}
 	return 0
+}
+
+func (x *RunProgress) GetWaitsFor() string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return ""
+}
+
+func (x *RunProgress) GetWaitsMs() int64 {
+	if x != nil {
+		return x.WaitsMs
+	}
+	return 0
+}
+
+func (x *RunProgress) GetBusLost() bool {
+	if x != nil {
+		return x.BusLost
+	}
+	return false
 }
 
 // RunReached is the state of a node at the end of a grant.
@@ -1642,7 +1671,12 @@ type NodeSetting struct {
 	// Its value, as in a scenario file.
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	// Whether a change may set it during a run.
-	Live          bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	Live bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	// The value that an accepted change sets next; missing if there is none.
+	Pending *string `protobuf:"bytes,4,opt,name=pending,proto3,oneof" json:"pending,omitempty"`
+	// The instant from which pending is the value, in picoseconds: at the earliest that of
+	// the next grant.
+	PendingAtPs   int64 `protobuf:"varint,5,opt,name=pending_at_ps,json=pendingAtPs,proto3" json:"pending_at_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1696,6 +1730,20 @@ func (x *NodeSetting) GetLive() bool {
 		return x.Live
 	}
 	return false
+}
+
+func (x *NodeSetting) GetPending() string {
+	if x != nil && x.Pending != nil {
+		return *x.Pending
+	}
+	return ""
+}
+
+func (x *NodeSetting) GetPendingAtPs() int64 {
+	if x != nil {
+		return x.PendingAtPs
+	}
+	return 0
 }
 
 // PortStats are the statistics of a port.
@@ -2234,12 +2282,15 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	" \x01(\v2\x18.rackfab.v1.NodeCapturedH\x00R\bcapturedB\a\n" +
 	"\x05event\" \n" +
 	"\bRunReady\x12\x14\n" +
-	"\x05links\x18\x01 \x01(\x05R\x05links\"p\n" +
+	"\x05links\x18\x01 \x01(\x05R\x05links\"\xc3\x01\n" +
 	"\vRunProgress\x12$\n" +
 	"\x0efabric_time_ps\x18\x01 \x01(\x03R\ffabricTimePs\x12\x1d\n" +
 	"\n" +
 	"frame_hops\x18\x02 \x01(\x03R\tframeHops\x12\x1c\n" +
-	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\"\xa1\x01\n" +
+	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\x12\x1b\n" +
+	"\twaits_for\x18\x04 \x01(\tR\bwaitsFor\x12\x19\n" +
+	"\bwaits_ms\x18\x05 \x01(\x03R\awaitsMs\x12\x19\n" +
+	"\bbus_lost\x18\x06 \x01(\bR\abusLost\"\xa1\x01\n" +
 	"\n" +
 	"RunReached\x12\x19\n" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
@@ -2288,11 +2339,15 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\fNodeSettings\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x13\n" +
 	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x123\n" +
-	"\bsettings\x18\x03 \x03(\v2\x17.rackfab.v1.NodeSettingR\bsettings\"I\n" +
+	"\bsettings\x18\x03 \x03(\v2\x17.rackfab.v1.NodeSettingR\bsettings\"\x98\x01\n" +
 	"\vNodeSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
-	"\x04live\x18\x03 \x01(\bR\x04live\"\xc0\x04\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\x12\x1d\n" +
+	"\apending\x18\x04 \x01(\tH\x00R\apending\x88\x01\x01\x12\"\n" +
+	"\rpending_at_ps\x18\x05 \x01(\x03R\vpendingAtPsB\n" +
+	"\n" +
+	"\b_pending\"\xc0\x04\n" +
 	"\tPortStats\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
 	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
@@ -2463,6 +2518,7 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunResponse_Notes)(nil),
 		(*RunResponse_Captured)(nil),
 	}
+	file_rackfab_v1_node_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
