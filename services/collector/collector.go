@@ -1,5 +1,5 @@
 // Package collector runs the process that stores the telemetry of the nodes of a rack.
-// It receives spans and points by OTLP over gRPC, stores them with package store,
+// It receives spans and points by OTLP over gRPC and HTTP, stores them with package store,
 // answers CollectorService, and forwards everything to another OTLP endpoint if one is
 // configured. Acknowledged data is on disk. The package knows the messages of OTLP and
 // the attributes that nodes set on them; it does not run a rack.
@@ -58,11 +58,13 @@ type Options struct {
 	KeepSlowest float64       // fraction of a flow's traces whose details are kept when a run closes; 0 keeps all
 	Forward     string        // OTLP endpoint that everything is forwarded to; "" for none
 	TLS         *identity.TLS // nil means plain TCP
+	// OTLPHTTP is the address of the server of OTLP over HTTP; "" disables it.
+	OTLPHTTP string
 	// HTTP is the address at which Show serves HTTP until its context ends; "" disables it.
 	// Show receives the address of the gRPC server.
 	HTTP string
 	Show func(ctx context.Context, l net.Listener, address string) error
-	// AnyPort selects a free port of the host if the port in Listen or HTTP is in use.
+	// AnyPort selects a free port of the host if the port in Listen, OTLPHTTP or HTTP is in use.
 	AnyPort bool
 	// Metrics is the address of the process's own metrics for Prometheus; "" disables them.
 	Metrics string
@@ -124,7 +126,7 @@ func openStore(folder string, o store.Options) (*store.Store, error) {
 // serve runs a collector until ctx ends, as Start describes. After an error the store
 // stays open.
 func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wait func() error, err error) {
-	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.Options{LargestRequest: MaxMessage, Watch: sizes{}, AnyPort: o.AnyPort})
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.Options{LargestRequest: MaxMessage, Codec: newCodec(), Watch: sizes{}, AnyPort: o.AnyPort})
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}
@@ -133,11 +135,17 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	api := &service{store: c.store, collector: c}
 	rackfabv1.RegisterCollectorServiceServer(s, api)
 	ctx, cancel := context.WithCancel(ctx)
-	_, err = health.Serve(ctx, o.Metrics, api.metrics, health.CallsOf(s))
-	var page string
+	metrics, err := health.Serve(ctx, o.Metrics, api.metrics, health.CallsOf(s))
+	var page, overHTTP string
 	var stopPage func() error
+	var stopHTTP func()
 	if err == nil {
-		page, stopPage, err = o.servePage(ctx, s.Address())
+		overHTTP, stopHTTP, err = o.serveHTTP(c)
+	}
+	if err == nil {
+		if page, stopPage, err = o.servePage(ctx, s.Address()); err != nil {
+			stopHTTP()
+		}
 	}
 	if err != nil {
 		cancel()
@@ -147,19 +155,21 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
-		ended <- errors.Join(c.run(ctx, s), stopPage(), c.store.Close())
+		ended <- errors.Join(c.run(ctx, s, stopHTTP), stopPage(), c.store.Close())
 	}()
-	return serve.Ready{Name: identity.Collector, Address: s.Address(), Page: page}, func() error { return <-ended }, nil
+	return serve.Ready{Name: identity.Collector, Address: s.Address(), OTLPHTTP: overHTTP, Page: page, Metrics: metrics}, func() error { return <-ended }, nil
 }
 
-// run serves until ctx ends. It then refuses further calls and drains the queues.
-func (c *collector) run(ctx context.Context, s *serve.Server) error {
+// run serves until ctx ends. It then refuses further calls, by stopHTTP those of the other
+// server, and drains the queues.
+func (c *collector) run(ctx context.Context, s *serve.Server, stopHTTP func()) error {
 	var writing, forwarding, closing sync.WaitGroup
 	writing.Go(func() { c.queue.work(c.write, c.forward.put) })
 	forwarding.Go(func() { c.forward.work(ctx) })
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	closing.Go(func() { c.closeIdle(serving) })
 	err := s.Serve(ctx)
+	stopHTTP()
 	stop()
 	closing.Wait()
 	c.queue.close()

@@ -23,7 +23,9 @@ func TestPointsAreStored(t *testing.T) {
 	point := func(at uint64, v int64, port int) *metricpb.NumberDataPoint {
 		return &metricpb.NumberDataPoint{TimeUnixNano: epoch + at, Value: &metricpb.NumberDataPoint_AsInt{AsInt: v}, Attributes: []*commonpb.KeyValue{attr("rackfab.port", port)}}
 	}
-	q := &metricspb.ExportMetricsServiceRequest{ResourceMetrics: []*metricpb.ResourceMetrics{{Resource: node("s0"), ScopeMetrics: []*metricpb.ScopeMetrics{{Metrics: []*metricpb.Metric{
+	resource := node("s0")
+	resource.Attributes = append(resource.Attributes, attr("rackfab.bin_ps", 50))
+	q := &metricspb.ExportMetricsServiceRequest{ResourceMetrics: []*metricpb.ResourceMetrics{{Resource: resource, ScopeMetrics: []*metricpb.ScopeMetrics{{Metrics: []*metricpb.Metric{
 		{Name: "rackfab.port.queue", Unit: "By", Data: &metricpb.Metric_Gauge{Gauge: &metricpb.Gauge{DataPoints: []*metricpb.NumberDataPoint{point(10, 5, 1), point(20, 6, 1), point(10, 7, 2), {TimeUnixNano: epoch}}}}},
 		{Name: "rackfab.port.sent", Unit: "By", Data: &metricpb.Metric_Sum{Sum: &metricpb.Sum{
 			AggregationTemporality: metricpb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA, DataPoints: []*metricpb.NumberDataPoint{point(10, 100, 1)},
@@ -65,6 +67,10 @@ func TestPointsAreStored(t *testing.T) {
 	}}}
 	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+	runs, err := c.api.ListRuns(t.Context(), &rackfabv1.ListRunsRequest{})
+	if err != nil || runs.GetRuns()[0].GetBinPs() != 50 || runs.GetRuns()[0].GetLastPointPs() != 20_000 {
+		t.Error(runs, err)
 	}
 	if p := counters(t, c).GetPoints(); p.GetStored() != 4 || p.GetReceived() != p.GetStored()+p.GetDuplicates()+p.GetRejected() {
 		t.Errorf("%v", p)

@@ -27,6 +27,7 @@ type collector struct {
 	epochs   *epochs
 	maxSize  int64
 	received atomic.Int64 // bytes
+	bodies   atomic.Int64 // bytes of the bodies over HTTP that are read or processed
 	failures int          // consecutive failed writes; used by the writer only
 }
 

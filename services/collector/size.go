@@ -13,9 +13,14 @@ type sizes struct{}
 
 type sizeKey struct{}
 
+// withSize returns the context of a call whose request has n bytes, for sizeOf.
+func withSize(ctx context.Context, n int64) context.Context {
+	return context.WithValue(ctx, sizeKey{}, &n)
+}
+
 // TagRPC adds a place for the size of the request to the context of a call.
 func (sizes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, sizeKey{}, new(int64))
+	return withSize(ctx, 0)
 }
 
 // HandleRPC records the size. gRPC calls it before the handler, in the same goroutine.

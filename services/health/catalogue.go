@@ -29,6 +29,7 @@ var Catalogue []*Metric
 var (
 	RunsTotal               = define("rackfab_runs_total", "node, controller", "Runs in which the process took part.")
 	Grants                  = define("rackfab_grants_total", "node, controller", "Grants of live runs.")
+	Recoveries              = define("rackfab_recoveries_total", "controller", "Losses of processes from which runs began to recover.")
 	FabricTime              = define("rackfab_fabric_time_seconds", "node, controller", "Fabric time that the current or latest run has reached.")
 	FrameHops               = define("rackfab_frame_hops_total", "node", "Frames received on links of the nodes.")
 	Wakeups                 = define("rackfab_wakeups_total", "node", "Iterations of the loop.")

@@ -38,8 +38,8 @@ func ReconnectsOf(conn any) Source {
 	}
 }
 
-// readLimit bounds the time in which a client must send its request headers.
-const readLimit = 5 * time.Second
+// scrapeLimit is how long a scrape may take, with its request and its answer, in wall time.
+const scrapeLimit = 30 * time.Second
 
 // Serve exports the values of sources, and metrics of the process and the Go runtime,
 // at http://address/metrics until ctx ends. An empty address disables the endpoint.
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 	if address == "" {
 		return "", nil
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := serve.Open(address, false)
 	if err != nil {
 		return "", fmt.Errorf("listen for metrics at %s: %w", address, err)
 	}
@@ -61,7 +61,8 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 func answer(ctx context.Context, l net.Listener, scrape http.Handler) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
+	server := serve.HTTP(mux)
+	server.ReadTimeout, server.WriteTimeout = scrapeLimit, scrapeLimit
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // scrapes may be cut off
 	if err := server.Serve(l); ctx.Err() == nil {
 		slog.Error("metrics are no longer served", "address", l.Addr(), "error", err)

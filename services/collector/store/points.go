@@ -116,6 +116,7 @@ func (w *writer) series(p *Points) (fresh int64, err error) {
 	added := make([]point, len(p.Times))
 	for i, at := range p.Times {
 		added[i] = point{at, p.Values[i]}
+		w.counts.LastPointPs = max(w.counts.LastPointPs, at)
 	}
 	slices.SortStableFunc(added, compareInstants)
 	for len(added) > 0 {

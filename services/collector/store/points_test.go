@@ -125,3 +125,20 @@ func TestDamagedChunkAtTheEnd(t *testing.T) {
 func points(times ...int64) *Delivery {
 	return &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 1), Times: times, Values: make([]float64, len(times))}}}
 }
+
+// A run knows the length of its bins from any delivery of points, and the instant of its
+// latest point, also after the store was opened again.
+func TestRunKnowsBinAndLastPoint(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	write(t, s, &Delivery{Run: RunInfo{Run: "a"}, Spans: get(1, "F1", 0, 10)}) // spans say nothing about bins
+	write(t, s, &Delivery{Run: RunInfo{Run: "a", Bin: 50}, Points: []Points{{Series: queue("s0", 1), Times: []int64{149, 49}, Values: []float64{1, 2}}}})
+	write(t, s, &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 2), Times: []int64{99}, Values: []float64{1}}}})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, Options{ReadOnly: true})
+	if r := s.Runs()[0]; r.GetBinPs() != 50 || r.GetLastPointPs() != 149 {
+		t.Errorf("bin %d ps, last point at %d ps, want 50 and 149", r.GetBinPs(), r.GetLastPointPs())
+	}
+}

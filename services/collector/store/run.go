@@ -28,6 +28,7 @@ type RunInfo struct {
 	Seed     int64
 	Epoch    int64  // wall-clock time of instant 0, in ns since 1970
 	Sampled  string // which messages have traces, in words
+	Bin      int64  `json:"-"` // span of fabric time that a point describes, in ps; 0 if the delivery does not say
 }
 
 // counts are the figures of a run that change with every batch.
@@ -36,16 +37,20 @@ type counts struct {
 	Traces                int64 // with a root
 	FirstNano, LastNano   int64 // wall clock of the first and the latest data
 	StartPs, EndPs        int64
+	BinPs, LastPointPs    int64 // see CollectedRun
 	Closed                bool
 	Nodes, Flows          []string
 	NextTrace, NextSeries uint32
 }
 
-// seen adds a node and a flow to the sorted lists of those of the run.
+// maxListed bounds the lists of a run's nodes and flows. Each transaction writes them.
+const maxListed = 1 << 12
+
+// seen adds a node and a flow to the sorted lists of those of the run, up to maxListed.
 func (c *counts) seen(node, flow string) {
 	add := func(list []string, name string) []string {
 		at, ok := slices.BinarySearch(list, name)
-		if ok || name == "" {
+		if ok || name == "" || len(list) >= maxListed {
 			return list
 		}
 		return slices.Insert(slices.Clone(list), at, name)

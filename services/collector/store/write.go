@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -130,6 +131,7 @@ func (w *writer) bucket(name []byte) *bbolt.Bucket { return w.tx.Bucket(name) }
 
 func (w *writer) delivery(d *Delivery, full bool) error {
 	spans, points := d.Size()
+	w.counts.BinPs = cmp.Or(d.Run.Bin, w.counts.BinPs)
 	if d.Full = full; full {
 		w.counts.Spans.received(0, 0, d.Rejected.Spans+spans)
 		w.counts.Points.received(0, 0, d.Rejected.Points+points)

@@ -1,0 +1,91 @@
+package collector
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	grpcencoding "google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Limits of the structure of a request, which is checked before the request is decoded. An
+// empty span has 2 bytes on the wire and 300 in memory, so that a request of MaxMessage
+// could take 2.4 GB, and have 30 KB if it is compressed. Those of rackfab and of the SDKs
+// have a message per 20 to 30 bytes, and at most some 4,000 spans or points.
+const (
+	maxItems = 1 << 19 // messages in a request: spans, points, attributes, values and so on
+	maxDepth = 64      // of messages in each other; spans with attributes have 7
+)
+
+var errItems = errors.New("the request has too many messages in it")
+
+// checkItems returns an error if a request has more than maxItems messages in it, or some
+// deeper than maxDepth. It reports no other fault.
+func checkItems(data []byte, m proto.Message) error {
+	if countItems(data, m.ProtoReflect().Descriptor(), maxDepth, maxItems) < 0 {
+		return fmt.Errorf("%w: want at most %d, and %d in each other", errItems, maxItems, maxDepth)
+	}
+	return nil
+}
+
+// countItems subtracts the number of messages in the encoding of a message from left. The
+// result is below 0 if there are more, or if they are deeper than depth.
+func countItems(b []byte, d protoreflect.MessageDescriptor, depth, left int) int {
+	if depth == 0 {
+		return -1
+	}
+	for len(b) > 0 && left >= 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return left // decoding reports it
+		}
+		b = b[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
+			return left
+		}
+		if kind == protowire.BytesType {
+			if f := d.Fields().ByNumber(number); f != nil && f.Message() != nil {
+				inner, _ := protowire.ConsumeBytes(b)
+				left = countItems(inner, f.Message(), depth-1, left-1)
+			}
+		}
+		b = b[n:]
+	}
+	return left
+}
+
+// checkText is checkItems for JSON, of which each value follows one of three characters.
+// Each becomes about 50 bytes before it is a message.
+func checkText(text []byte, _ proto.Message) error {
+	values := 0
+	for _, mark := range []string{",", "[", "{"} {
+		values += bytes.Count(text, []byte(mark))
+	}
+	if values > 4*maxItems {
+		return fmt.Errorf("%w: want at most %d values", errItems, 4*maxItems)
+	}
+	return nil
+}
+
+// careful is gRPC's codec of protobuf, with checkItems.
+type careful struct{ grpcencoding.CodecV2 }
+
+func newCodec() careful { return careful{grpcencoding.GetCodecV2(protocodec.Name)} }
+
+// Unmarshal decodes a request.
+func (c careful) Unmarshal(data mem.BufferSlice, v any) error {
+	if m, ok := v.(proto.Message); ok {
+		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer whole.Free()
+		if err := checkItems(whole.ReadOnlyData(), m); err != nil {
+			return err
+		}
+		return proto.Unmarshal(whole.ReadOnlyData(), m)
+	}
+	return c.CodecV2.Unmarshal(data, v)
+}
