@@ -44,10 +44,11 @@ func Main(ctx context.Context, o Options) error {
 		return err
 	}
 	defer server.Shutdown()
-	if _, err := health.Serve(ctx, o.Metrics, carried(server)); err != nil {
+	metrics, err := health.Serve(ctx, o.Metrics, carried(server))
+	if err != nil {
 		return err
 	}
-	if err := serve.Announce(o.Ready, serve.Ready{Name: "bus", Address: server.URL()}); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: "bus", Address: server.URL(), Metrics: metrics}); err != nil {
 		return fmt.Errorf("announce: %w", err)
 	}
 	<-ctx.Done()

@@ -174,6 +174,9 @@ func (p *Process) Failure(state string) *Error {
 // Kill kills the child.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
+// Signal sends a signal to the child. The error is os.ErrProcessDone if it has ended.
+func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
+
 // Stop stops the child, and kills it if it does not end within limit.
 func (p *Process) Stop(limit time.Duration) {
 	_ = p.input.Close()

@@ -43,12 +43,13 @@ func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 // earliest changes.
 func addFlows(s *topology.Scenario, paths *rack.Paths, out *rackfabv1.Topology) {
 	founding := min(s.InitialFlows(), maxFlows)
-	left := max(len(s.Flows)-maxFlows, 0)
+	left := max(s.FlowCount()-maxFlows, 0)
 	out.FlowsLeftOut = int32(left)
-	for i, f := range s.Flows {
+	for i := range s.FlowCount() {
 		if i >= founding && i < founding+left {
 			continue
 		}
+		f := s.Flow(i)
 		flow := &rackfabv1.TopologyFlow{
 			Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, SizeBytes: int64(f.Size), StartPs: int64(f.Start),
 		}

@@ -4,9 +4,12 @@
 package changes
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -115,7 +118,7 @@ func (r *reader) post(p *rackfabv1.Post) topology.PostSpec {
 // Invalid returns the error for a change that topology.Extend refuses:
 // INVALID_ARGUMENT with one violation per fault.
 func Invalid(err error) error {
-	return serve.InvalidFaults(err, "change", func(key string) string {
+	return serve.InvalidFaults(ofValue(err), "change", func(key string) string {
 		switch key {
 		case "change.at":
 			return "at_ps"
@@ -128,6 +131,24 @@ func Invalid(err error) error {
 		}
 		return key
 	})
+}
+
+// ofValue moves the faults of settings that a changed value makes invalid, such as that of
+// xon_offset below a new xoff, to the value, and names the settings.
+func ofValue(err error) error {
+	var faults *scenariofile.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	moved := *faults
+	moved.List = slices.Clone(faults.List)
+	for i := range moved.List {
+		f := &moved.List[i]
+		if setting, ok := strings.CutPrefix(f.Key, "change.set."); ok {
+			f.Key, f.What = "change.set.value", setting+": "+f.What
+		}
+	}
+	return &moved
 }
 
 // Write returns the wire form of a change.
@@ -143,9 +164,9 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 	case topology.ChangeLinkUp:
 		out.Verb = &rackfabv1.Change_LinkUp{LinkUp: c.Link}
 	case topology.ChangeFreeze:
-		out.Verb = &rackfabv1.Change_Freeze{Freeze: strings.Join(c.Nodes, ",")}
+		out.Verb = &rackfabv1.Change_Freeze{Freeze: topology.JoinNames(c.Nodes)}
 	case topology.ChangeThaw:
-		out.Verb = &rackfabv1.Change_Thaw{Thaw: strings.Join(c.Nodes, ",")}
+		out.Verb = &rackfabv1.Change_Thaw{Thaw: topology.JoinNames(c.Nodes)}
 	case topology.ChangeSet:
 		out.Verb = &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: c.Set.Key, Value: c.Set.Value}}
 	case topology.ChangePost:
@@ -158,7 +179,7 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 
 func writeBurst(b *topology.BurstSpec) *rackfabv1.Burst {
 	out := &rackfabv1.Burst{
-		Name: b.Name, From: strings.Join(b.From, ","), To: b.To, FlowsPerSender: int32(b.Flows),
+		Name: b.Name, From: topology.JoinNames(b.From), To: b.To, FlowsPerSender: int32(b.Flows),
 		Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: int64(b.Size)},
 	}
 	if b.Size == topology.Endless {
@@ -172,7 +193,7 @@ func writeBurst(b *topology.BurstSpec) *rackfabv1.Burst {
 
 func writePost(p *topology.PostSpec) *rackfabv1.Post {
 	out := &rackfabv1.Post{
-		Name: p.Name, From: strings.Join(p.From, ","), To: strings.Join(p.To, ","),
+		Name: p.Name, From: topology.JoinNames(p.From), To: topology.JoinNames(p.To),
 		SizeBytes: int64(p.Size), Count: int32(p.Count), EveryPs: int64(p.Every),
 	}
 	if p.Datagram {

@@ -1,9 +1,11 @@
 package changes
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
@@ -34,6 +36,32 @@ func TestChangesRoundTrip(t *testing.T) {
 	}
 	if len(classes) < 2 {
 		t.Errorf("bursts of classes %v", classes)
+	}
+}
+
+// The lists of names of a change are short on the wire, as ranges, and are read as they were.
+func TestRangesOfNames(t *testing.T) {
+	var hosts []string
+	for i := range 1000 {
+		hosts = append(hosts, fmt.Sprintf("h%d", i))
+	}
+	for _, want := range []topology.Change{
+		{Verb: topology.ChangeBurst, Burst: topology.BurstSpec{Name: "b", From: hosts, To: "r0", Flows: 4, Size: 16000, Class: topology.DataClass}},
+		{Verb: topology.ChangeFreeze, Nodes: hosts},
+		{Verb: topology.ChangeThaw, Nodes: hosts},
+		{Verb: topology.ChangePost, Post: topology.PostSpec{Name: "p", Verb: "put", From: hosts[:500], To: hosts[500:], Size: 16000, Count: 1}},
+	} {
+		written := Write(&want)
+		got, err := Read(written.GetChange(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if size := proto.Size(written); size >= 200 {
+			t.Errorf("%s of 1,000 NICs: %d bytes, want fewer than 200", want.Verb, size)
+		}
 	}
 }
 

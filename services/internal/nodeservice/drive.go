@@ -3,6 +3,7 @@ package nodeservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
@@ -104,7 +105,10 @@ func (r *run) step(ctx context.Context, step *rackfabv1.RunRequest) (last bool, 
 	switch {
 	case step == nil && !started:
 		return true, status.Error(codes.Canceled, "the controller left before start")
-	case step == nil, step.GetStop() != nil && started:
+	case step == nil:
+		return true, nil
+	case step.GetStop() != nil && started:
+		r.stopped = true
 		return true, nil
 	case step.GetImpair() != nil:
 		return false, r.impair(step.GetImpair())
@@ -124,17 +128,18 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 	if until <= r.granted {
 		return status.Errorf(codes.FailedPrecondition, "grant until %s, must be after the previous one until %s", until, r.granted)
 	}
-	for _, t := range g.GetChanges() {
+	for i, t := range g.GetChanges() {
+		field := fmt.Sprintf("grant.changes[%d]", i)
 		at := unit.Time(t.GetAtPs())
 		if at < r.granted {
 			return status.Errorf(codes.FailedPrecondition, "change at %s, before the end of the previous grant at %s", at, r.granted)
 		}
 		c, err := changes.Read(t.GetChange(), at)
 		if err != nil {
-			return err
+			return serve.Within(field, err)
 		}
 		if scenario, err = scenariofile.Append(scenario, c); err != nil {
-			return changes.Invalid(err)
+			return serve.Within(field, changes.Invalid(err))
 		}
 	}
 	if len(g.GetChanges()) > 0 {

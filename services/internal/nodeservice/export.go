@@ -74,6 +74,7 @@ func (e *exporter) extend(s *topology.Scenario, changes []*rackfabv1.TimedChange
 		change := &s.Changes[len(s.Changes)-len(changes)+i]
 		if caller, ok := telemetry.CallerOf(s, change, c.GetTraceparent()); ok {
 			e.callers = append(e.callers, caller)
+			e.callers = e.callers[max(len(e.callers)-telemetry.MostCallers, 0):]
 		}
 	}
 	var messages []fabric.Message

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -37,7 +38,8 @@ type Options struct {
 	Collector string
 	// Metrics is the address of the Prometheus endpoint, "host:port"; "" disables it.
 	Metrics string
-	Ready   io.Writer // receives one line of JSON once the process serves; may be nil
+	Tick    time.Duration // of the links, see runner.Config; 0 for its default
+	Ready   io.Writer     // receives one line of JSON once the process serves; may be nil
 }
 
 // Go runtime settings of a process. The environment variables GOMAXPROCS and GOGC take
@@ -73,6 +75,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	service := New(ctx, o.Name, o.Nodes, conn)
+	service.tick = o.Tick
 	var collector *grpc.ClientConn
 	if o.Collector != "" {
 		var err error
@@ -100,7 +103,8 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if service.has(topology.Switch) {
 		rackfabv1.RegisterSwitchServiceServer(server, &switchService{process: service})
 	}
-	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
+	metrics, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn))
+	if err != nil {
 		return err
 	}
 	var members []discovery.Hello
@@ -112,7 +116,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	defer leave()
-	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address(), Metrics: metrics}); err != nil {
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	if err := server.Serve(ctx); err != nil {

@@ -60,10 +60,10 @@ func (s *snapshot) metrics() (list []*rackfabv1.RoceFlowMetric) {
 // metric returns the metric of a flow without counters. It returns nil if the flow is
 // one direction of a connection, which the scenario does not list.
 func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
-	if flow >= len(s.scenario.Flows) {
+	if flow >= s.scenario.FlowCount() {
 		return nil
 	}
-	f := &s.scenario.Flows[flow]
+	f := s.scenario.Flow(flow)
 	from, to := &s.scenario.Nodes[f.From], &s.scenario.Nodes[f.To]
 	return &rackfabv1.RoceFlowMetric{
 		FlowName: f.Name, PortTx: from.Name, PortRx: to.Name,

@@ -33,6 +33,7 @@ type run struct {
 	// The goroutine of drive owns these.
 	granted unit.Time          // end of the latest grant of a live run
 	stop    context.CancelFunc // ends the loop; nil before start
+	stopped bool               // the controller has ended the run
 	ended   chan error         // receives the error of the loop, and is closed
 
 	// The loop owns these.
@@ -118,7 +119,7 @@ func (r *run) close() {
 		r.stop()
 		for range r.ended { // until the loop has ended
 		}
-		if r.live {
+		if r.live && r.stopped {
 			r.export.finish(r.reached)
 		}
 	}

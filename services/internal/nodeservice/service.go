@@ -37,6 +37,7 @@ type Service struct {
 	nodes     []topology.Node // their names and kinds
 	conn      bus.Conn
 	turn      chan struct{} // holds a token during a run
+	tick      time.Duration // of the links, 0 for the default
 	patience  time.Duration // how long a run waits for the previous one to end
 	present   atomic.Pointer[run]
 	collector grpc.ClientConnInterface // nil disables export
@@ -82,7 +83,7 @@ func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
 	}
 	r, err := s.newRun(first.GetConfig())
 	if err != nil {
-		return err
+		return serve.Within("config", err)
 	}
 	defer r.close()
 	s.present.Store(r)
@@ -130,7 +131,7 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 		return nil, err
 	}
 	r.runner, err = runner.New(runner.Config{
-		Run: c.GetRunId(), Group: s.name, Nodes: r.group(scenario, groups), Conn: s.conn, Quiet: quiet,
+		Run: c.GetRunId(), Group: s.name, Nodes: r.group(scenario, groups), Conn: s.conn, Tick: s.tick, Quiet: quiet,
 		Follow: r.export.selection(), Observe: r.observe, Progress: r.advance, Reached: r.reach,
 	})
 	if err != nil {
@@ -154,6 +155,9 @@ func (s *Service) check(c *rackfabv1.RunConfig) (*topology.Scenario, error) {
 	scenario, err := scenariofile.Parse("scenario", c.GetScenario())
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
+	}
+	if c.GetLive() {
+		scenario = scenario.Fold()
 	}
 	return scenario, nil
 }

@@ -129,13 +129,13 @@ func TestRejectsInvalidConfig(t *testing.T) {
 		field  string
 		text   string
 	}{
-		{"other node", h0, config("h1", "r", pair), "node", `this is node "h0", not "h1"`},
-		{"unknown node", h9, config("h9", "r", pair), "node", `the scenario has no node "h9"`},
-		{"wrong kind", s0, config("s0", "r", pair), "node", `"s0" is a nic here, and a switch in the scenario`},
-		{"run id", h0, config("h0", "a.b", pair), "run_id", "want no dot"},
-		{"no scenario", h0, config("h0", "r", ""), "scenario", "the file is empty"},
-		{"unknown kind of note", h0, noting(config("h0", "r", pair), "lots"), "note_kinds", `unknown kind of note "lots"`},
-		{"bad scenario", h0, config("h0", "r", strings.Replace(pair, "16KB", "lots", 1)), "scenario.flows[0].size", "lots"},
+		{"other node", h0, config("h1", "r", pair), "config.node", `this is node "h0", not "h1"`},
+		{"unknown node", h9, config("h9", "r", pair), "config.node", `the scenario has no node "h9"`},
+		{"wrong kind", s0, config("s0", "r", pair), "config.node", `"s0" is a nic here, and a switch in the scenario`},
+		{"run id", h0, config("h0", "a.b", pair), "config.run_id", "want no dot"},
+		{"no scenario", h0, config("h0", "r", ""), "config.scenario", "the file is empty"},
+		{"unknown kind of note", h0, noting(config("h0", "r", pair), "lots"), "config.note_kinds", `unknown kind of note "lots"`},
+		{"bad scenario", h0, config("h0", "r", strings.Replace(pair, "16KB", "lots", 1)), "config.scenario.flows[0].size", "lots"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := end(test.node.open(t, test.config))

@@ -38,12 +38,20 @@ func (r *run) takeSnapshots(at unit.Time, result *runner.Result) {
 }
 
 // progress returns the progress of the run.
-func (r *run) progress() *rackfabv1.RunProgress { return r.nodes[0].latest.Load().progress() }
+func (r *run) progress() *rackfabv1.RunProgress {
+	p := r.nodes[0].latest.Load().progress()
+	c, ok := r.conn.(interface{ Lost() bool }) // a connection over a network
+	p.BusLost = ok && c.Lost()
+	return p
+}
 
 // name returns the name of the node.
 func (s *snapshot) name() string { return s.scenario.Nodes[s.index].Name }
 
 // progress returns the progress of the process's run.
 func (s *snapshot) progress() *rackfabv1.RunProgress {
-	return &rackfabv1.RunProgress{FabricTimePs: int64(s.at), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes}
+	return &rackfabv1.RunProgress{
+		FabricTimePs: int64(s.at), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes,
+		WaitsFor: s.result.WaitsFor, WaitsMs: s.result.Waited.Milliseconds(),
+	}
 }

@@ -60,13 +60,14 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 		port.Classes = append(port.Classes, classStats(&c))
 	}
 	out.Frozen, out.Counters = n.Frozen, fabric.NonZero(n.Counters())
+	out.DeliveredBytes = int64(n.Ended.DeliveredBytes)
 	for _, r := range n.Receivers {
 		out.DeliveredBytes += int64(r.DeliveredBytes)
 	}
 	for _, f := range n.Senders {
-		if f.Started && !f.Completed && int(f.Flow) < len(s.Flows) && len(out.GetFlows()) < maxFlows {
+		if f.Started && !f.Completed && int(f.Flow) < s.FlowCount() && len(out.GetFlows()) < maxFlows {
 			out.Flows = append(out.Flows, &rackfabv1.FlowStats{
-				Name: s.Flows[f.Flow].Name, RateBps: int64(f.Rate), SentBytes: int64(f.SentBytes), AckedBytes: int64(f.AckedBytes),
+				Name: s.Flow(int(f.Flow)).Name, RateBps: int64(f.Rate), SentBytes: int64(f.SentBytes), AckedBytes: int64(f.AckedBytes),
 				Scheme: f.Scheme,
 			})
 		}

@@ -17,6 +17,9 @@ type Config struct {
 	Group string // name of the group; a token of a subject
 	Nodes []Node // of the group
 	Conn  bus.Conn
+	// Tick is the wall time between two calls of bus.Sync.Tick, 0 for 50 ms. After two
+	// ticks, the receiver detects a lost envelope.
+	Tick  time.Duration
 	Quiet bool // omit the notes of every frame
 	// Follow selects the messages whose frames have notes even if Quiet is set.
 	Follow *fabric.Selection
@@ -56,6 +59,10 @@ type Result struct {
 	Unpublished int64
 	// Wakeups counts the rounds of the loop.
 	Wakeups int64
+	// WaitsFor is the group whose promise the group waits for, "" for none.
+	WaitsFor string
+	// Waited is how long it has waited for an envelope from there, in wall time.
+	Waited time.Duration
 }
 
 // NodeResult holds the digest and counter of a node.

@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -18,8 +19,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// tick is the wall time between two calls of bus.Sync.Tick. After two ticks, the
-// receiver detects a lost envelope.
+// tick is the default of Config.Tick.
 const tick = 50 * time.Millisecond
 
 // rest is the tick of a group that has reached its grant and whose envelopes are all
@@ -60,6 +60,7 @@ type Runner struct {
 // New subscribes to the envelopes to the group. Once New has returned, the Runner
 // receives everything that a peer sends.
 func New(cfg Config) (*Runner, error) {
+	cfg.Tick = cmp.Or(cfg.Tick, tick)
 	r := &Runner{cfg: cfg, inbox: newInbox(), granted: make(chan struct{}, 1)}
 	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
@@ -68,7 +69,7 @@ func New(cfg Config) (*Runner, error) {
 	if r.wires, err = wire(cfg.Group, cfg.Nodes); err != nil {
 		return nil, err
 	}
-	if r.links, err = r.wires.sync(cfg.Run, cfg.Group); err != nil {
+	if r.links, err = r.wires.sync(cfg.Run, cfg.Group, cfg.Tick); err != nil {
 		return nil, err
 	}
 	nodes, peers := make([]*node.Node, len(cfg.Nodes)), make(map[string]int)
@@ -156,7 +157,7 @@ func (r *Runner) Close() { r.unsub() }
 // one is silent or violates the protocol. It wraps the context's cause if ctx ends
 // before the group has reached the grant.
 func (r *Runner) Run(ctx context.Context) error {
-	clock := time.NewTicker(tick)
+	clock := time.NewTicker(r.cfg.Tick)
 	defer clock.Stop()
 	r.clock = clock.C
 	r.steer()
@@ -193,7 +194,7 @@ func (r *Runner) pace(clock *time.Ticker) {
 	if r.resting = resting; resting {
 		clock.Reset(rest)
 	} else {
-		clock.Reset(tick)
+		clock.Reset(r.cfg.Tick)
 	}
 }
 
@@ -305,6 +306,9 @@ func (r *Runner) result() Result {
 	c := r.links.Counts()
 	c.Foreign += r.inbox.strays.Load()
 	out := Result{Counts: c, Unpublished: r.lost, Wakeups: r.wakeups}
+	if peer, ticks, ok := r.links.Waits(r.group.Next()); ok {
+		out.WaitsFor, out.Waited = r.wires.peers[peer].group, time.Duration(ticks)*r.cfg.Tick
+	}
 	for _, n := range r.group.Nodes() {
 		out.Nodes = append(out.Nodes, NodeResult{n.Digest(), n.Arrivals()})
 		out.FrameHops += n.Arrivals()

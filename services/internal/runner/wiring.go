@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -77,8 +78,9 @@ func wire(name string, group []Node) (*wiring, error) {
 	return w, nil
 }
 
-// sync returns the link protocol of the group named group, before any grant.
-func (w *wiring) sync(run, group string) (*bus.Sync, error) {
+// sync returns the link protocol of the group named group, before any grant. It ticks
+// every tick of wall time.
+func (w *wiring) sync(run, group string, tick time.Duration) (*bus.Sync, error) {
 	var peers []bus.PeerConfig
 	for _, p := range w.peers {
 		peers = append(peers, bus.PeerConfig{Name: p.group + "->" + group, Links: len(p.links), Lookahead: p.lookahead})

@@ -52,6 +52,21 @@ func InvalidFaults(err error, whole string, field func(key string) string) error
 	return Detailed(status.New(codes.InvalidArgument, err.Error()), bad)
 }
 
+// Within returns an error with invalid fields of a message for the request that contains
+// the message in field.
+func Within(field string, err error) error {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		if b, ok := d.(*errdetails.BadRequest); ok {
+			for _, v := range b.GetFieldViolations() {
+				v.Field = field + "." + v.GetField()
+			}
+			return Detailed(status.New(s.Code(), s.Message()), b)
+		}
+	}
+	return err
+}
+
 // NodeFailed returns the error for a run that ended because node failed: ABORTED with
 // google.rpc.ResourceInfo.
 func NodeFailed(node string, cause error) error {

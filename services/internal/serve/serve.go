@@ -13,7 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -40,6 +42,21 @@ const (
 	BeatEvery = time.Second
 	BeatLimit = 5 * time.Second
 
+	// MaxHeader is the largest header of a request, in bytes, of HTTP and of gRPC. What
+	// clients of a rack send, with a token and a trace context, has less than 1 KiB; the
+	// defaults, 1 MiB and 16 MiB, would be memory of each connection.
+	MaxHeader = 64 << 10
+
+	// maxConnections is the largest number of connections of a listener; others wait
+	// until one ends. A rack has up to 1024 workers, each with a connection or two.
+	maxConnections = 4096
+	// maxCalls is the largest number of open calls of a gRPC connection. The controller
+	// opens some calls per node of a process, and a process has up to 1024.
+	maxCalls = 4096
+	// handshakeLimit is how long a connection may take until it is established, with TLS
+	// and the preface of HTTP/2. Silent connections are closed after it.
+	handshakeLimit = 10 * time.Second
+
 	pingEvery   = 20 * time.Second // client to server, while a call is open
 	pingTimeout = 10 * time.Second // a peer that does not answer a ping within it is gone
 	pingMinimum = 10 * time.Second // a server disconnects clients that ping more often
@@ -65,6 +82,8 @@ type Options struct {
 	// LargestRequest is the largest message of any kind, in bytes, that the server
 	// accepts; 0 for MaxRequest and MaxPlain.
 	LargestRequest int
+	// Codec decodes requests and encodes answers; nil for gRPC's own.
+	Codec encoding.CodecV2
 	// Watch, if not nil, observes every call of the server.
 	Watch stats.Handler
 	// AnyPort lets the server listen on a free port of its host when its address is in
@@ -83,10 +102,16 @@ func ListenAs(address string, who *identity.TLS, o Options) (*Server, error) {
 	settings := []grpc.ServerOption{
 		grpc.Creds(serverCredentials(who)),
 		grpc.MaxRecvMsgSize(cmp.Or(o.LargestRequest, MaxRequest)),
+		grpc.MaxHeaderListSize(MaxHeader),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.ConnectionTimeout(handshakeLimit),
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
+	}
+	if o.Codec != nil {
+		settings = append(settings, grpc.ForceServerCodecV2(o.Codec))
 	}
 	if o.Watch != nil {
 		settings = append(settings, grpc.StatsHandler(o.Watch))
@@ -97,19 +122,24 @@ func ListenAs(address string, who *identity.TLS, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Open listens at a TCP address. If the address is in use and anyPort is true, it
-// listens on a free port of the same host.
+// Open listens at a TCP address, for at most maxConnections at a time. If the address is
+// in use and anyPort is true, it listens on a free port of the same host.
 func Open(address string, anyPort bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
-	if !anyPort || !errors.Is(err, syscall.EADDRINUSE) {
-		return l, err
+	if anyPort && errors.Is(err, syscall.EADDRINUSE) {
+		var host string
+		if host, _, err = net.SplitHostPort(address); err == nil {
+			l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+		}
 	}
-	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	return net.Listen("tcp", net.JoinHostPort(host, "0"))
+	return Limited(l), nil
 }
+
+// Limited returns a listener with at most maxConnections connections. Open does so, too.
+func Limited(l net.Listener) net.Listener { return netutil.LimitListener(l, maxConnections) }
 
 // Address returns the address of the server, "127.0.0.1:40123".
 func (s *Server) Address() string { return s.listener.Addr().String() }

@@ -22,6 +22,10 @@ type Caller struct {
 // 1).
 const traceparentKey = "traceparent"
 
+// MostCallers is the number of the latest changes of a live run whose callers are known. The
+// messages of older ones are sampled by the ratio, if they have not ended.
+const MostCallers = 256
+
 // CallerOf returns the caller of a change of s. It reports false if traceparent holds no
 // sampled span, or if the change starts no message.
 func CallerOf(s *topology.Scenario, c *topology.Change, traceparent string) (Caller, bool) {

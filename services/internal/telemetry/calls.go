@@ -43,10 +43,32 @@ func NewCalls(conn *grpc.ClientConn, service, name string) *Calls {
 	c.provider = sdk.NewTracerProvider(
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", service), attribute.String("service.instance.id", name), attribute.String("rackfab.node", name))),
-		sdk.WithSampler(sdk.ParentBased(sdk.NeverSample())),
+		sdk.WithSampler(sdk.ParentBased(internal{})),
 		sdk.WithSpanProcessor(c.spans),
 	)
 	return c
+}
+
+// internal samples the spans without a parent that are not gRPC calls.
+type internal struct{}
+
+// ShouldSample samples internal spans.
+func (internal) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
+	if p.Kind == trace.SpanKindInternal {
+		return sdk.AlwaysSample().ShouldSample(p)
+	}
+	return sdk.NeverSample().ShouldSample(p)
+}
+
+// Description names the sampler.
+func (internal) Description() string { return "InternalSpans" }
+
+// Recovered exports a span "recovery" from began to now: a run of a scenario has recovered
+// from a loss.
+func (c *Calls) Recovered(scenario, loss string, began time.Time) {
+	_, span := c.provider.Tracer(scope).Start(context.Background(), "recovery", trace.WithTimestamp(began), trace.WithAttributes(
+		attribute.String("rackfab.scenario", scenario), attribute.String("rackfab.loss", loss)))
+	span.End()
 }
 
 // Close exports the remaining spans. It waits one second at most.
@@ -77,8 +99,11 @@ func (c *Calls) Client() stats.Handler { return otelgrpc.NewClientHandler(c.opti
 // 128 of them. It returns the traceparent that the messages link back to, or "" if the
 // call is not traced.
 func (c *Calls) Changed(ctx context.Context, s *topology.Scenario, change *topology.Change) string {
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
+		return ""
+	}
 	messages := tracing.OfChange(s, change)
-	if len(messages) == 0 || !trace.SpanContextFromContext(ctx).IsSampled() {
+	if len(messages) == 0 {
 		return ""
 	}
 	name := change.Burst.Name
@@ -87,14 +112,15 @@ func (c *Calls) Changed(ctx context.Context, s *topology.Scenario, change *topol
 	}
 	var links []trace.Link
 	for _, m := range messages {
-		for message := m.First; message < m.End && len(links) < maxLinks; message++ {
+		next := uint64(1)
+		if change.Verb == topology.ChangeBurst {
+			next = tracing.PerFlow // a flow of a burst is one message, unless it is endless
+		}
+		for message := m.First; message < m.End && len(links) < maxLinks; message += next {
 			id := tracing.TraceID(s.Seed, message)
 			links = append(links, trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
 				TraceID: id, SpanID: tracing.RootID(id), TraceFlags: trace.FlagsSampled, Remote: true,
 			})})
-			if change.Verb == topology.ChangeBurst {
-				break // a flow of a burst is one message, unless it is endless
-			}
 		}
 	}
 	ctx, span := c.provider.Tracer(scope).Start(ctx, string(change.Verb)+" "+name, trace.WithLinks(links...), trace.WithAttributes(

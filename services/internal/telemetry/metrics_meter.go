@@ -43,7 +43,7 @@ const neverExported = math.MinInt64
 
 // Meter converts the notes of one node to points, for spans of equal length counted from
 // the start of the run. It keeps no point after handing it out: its memory grows with the
-// flows and bursts of the scenario, not with the length of the run.
+// flows and bursts of the scenario, not with the length of the run (see topology.MostSeries).
 //
 // Equal notes produce equal points, however they are divided among calls.
 type Meter struct {
@@ -61,7 +61,9 @@ type Meter struct {
 	points  []Point
 
 	index map[Series]int32
-	flows []int32 // by flow: 1 + its series of FlowDelivered, 0 if not looked up yet
+	// flows has 1 + the series of FlowDelivered, 0 if not looked up yet, by flow, then by burst for those
+	// that the scenario does not list.
+	flows []int32
 	ports []portMeter
 	rates map[fabric.FlowID]unit.Rate // CC rate limits of the active flows
 	sums  map[int32]int64             // sums of rates, by series of FlowRate

@@ -64,25 +64,24 @@ func (m *Meter) paused(at fabric.Port, now unit.Time) {
 // flow returns the index of a series of a flow. A flow of a burst counts in the series
 // of its burst.
 func (m *Meter) flow(metric MetricID, flow fabric.FlowID) int32 {
-	f := &m.scenario.Flows[flow]
-	name := f.Name
-	if f.Burst >= 0 {
-		name = m.scenario.Bursts[f.Burst].Name
-	}
-	return m.series(Series{Metric: metric, Port: -1, Flow: name})
+	return m.series(Series{Metric: metric, Port: -1, Flow: m.scenario.Series(int(flow))})
 }
 
 // delivers returns the index of the series in which a Delivered note counts. Data moved
 // by a command counts under the command's name.
 func (m *Meter) delivers(n *fabric.Note) int32 {
 	if n.Flow < topology.FirstConnection {
-		if missing := int(n.Flow) + 1 - len(m.flows); missing > 0 {
+		at := int(n.Flow)
+		if listed := len(m.scenario.Flows); at >= listed {
+			at = listed + m.scenario.BurstOf(at)
+		}
+		if missing := at + 1 - len(m.flows); missing > 0 {
 			m.flows = append(m.flows, make([]int32, missing)...)
 		}
-		if m.flows[n.Flow] == 0 {
-			m.flows[n.Flow] = m.flow(FlowDelivered, n.Flow) + 1
+		if m.flows[at] == 0 {
+			m.flows[at] = m.flow(FlowDelivered, n.Flow) + 1
 		}
-		return m.flows[n.Flow] - 1
+		return m.flows[at] - 1
 	}
 	command := topology.CommandOf(m.streams, uint32(n.Trace))
 	return m.series(Series{Metric: FlowDelivered, Port: -1, Flow: m.scenario.Commands[command].Name})
@@ -98,7 +97,7 @@ func (m *Meter) rate(n *fabric.Note) {
 	var is unit.Rate
 	switch n.Kind {
 	case fabric.FlowStarted:
-		is = cmp.Or(m.scenario.Flows[n.Flow].Initial, m.scenario.Links[m.ends[0].Link].Rate)
+		is = cmp.Or(m.scenario.Flow(int(n.Flow)).Initial, m.scenario.Links[m.ends[0].Link].Rate)
 		m.rates[n.Flow] = is
 	case fabric.RateChanged:
 		is = n.Rate()
@@ -113,7 +112,7 @@ func (m *Meter) rate(n *fabric.Note) {
 
 // credit returns the index of a series of the pair of hosts of a flow.
 func (m *Meter) credit(metric MetricID, flow fabric.FlowID) int32 {
-	f := &m.scenario.Flows[flow]
+	f := m.scenario.Flow(int(flow))
 	peer := f.From
 	if peer == m.node {
 		peer = f.To
