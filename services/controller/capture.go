@@ -111,6 +111,13 @@ func (r *run) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
 
 func (c *capturing) started(s *topology.Scenario) *rackfabv1.CaptureStarted {
 	out := &rackfabv1.CaptureStarted{Scenario: s.Name, Scheme: s.SchemeText(c.from + 1), Seed: s.Seed, FromPs: int64(c.from)}
+	for _, n := range s.Nodes {
+		named := &rackfabv1.CaptureNode{Name: n.Name}
+		if host := int32(n.Host); n.Kind == topology.NIC {
+			named.Host = &host
+		}
+		out.Nodes = append(out.Nodes, named)
+	}
 	for _, p := range c.points {
 		out.Points = append(out.Points, &rackfabv1.CapturePoint{Node: int32(p.Node), Port: int32(p.Port), Name: p.Name, Peer: p.Peer})
 	}

@@ -3,12 +3,12 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -28,6 +28,7 @@ func (s *service) Apply(ctx context.Context, q *rackfabv1.ApplyRequest) (*rackfa
 		return nil, serve.Invalid("at_ps", "%d, want an instant from 0 to %s", q.GetAtPs(), topology.LongestRun)
 	}
 	var out *rackfabv1.ApplyResponse
+	saved := make(chan error, 1)
 	err = s.call(func(r *run) error {
 		if err := r.canAdvance(); err != nil {
 			return err
@@ -40,12 +41,24 @@ func (s *service) Apply(ctx context.Context, q *rackfabv1.ApplyRequest) (*rackfa
 			return passed(c.At, r.clock.granted)
 		}
 		timed, err := r.apply(c)
-		if err == nil {
-			timed.Traceparent = s.options.calls.Changed(ctx, r.scenario, &r.scenario.Changes[len(r.scenario.Changes)-1])
+		if err != nil {
+			return err
 		}
-		out = &rackfabv1.ApplyResponse{Change: timed, Changes: int32(len(r.scenario.Changes))}
-		return err
+		scenario := r.scenario
+		out = &rackfabv1.ApplyResponse{Change: timed, Changes: int32(len(scenario.Changes))}
+		r.unsaved.done = append(r.unsaved.done, func(err error) {
+			if err == nil {
+				last := len(scenario.Changes) - 1
+				timed.Traceparent = s.options.calls.Changed(ctx, scenario, &scenario.Changes[last])
+				r.called(last, timed.GetTraceparent())
+			}
+			saved <- err
+		})
+		return nil
 	})
+	if err == nil {
+		err = <-saved
+	}
 	return out, err
 }
 
@@ -57,39 +70,34 @@ func passed(at, earliest unit.Time) error {
 	})
 }
 
-// apply adds a change to the journal, then to the run.
+// apply adds a change to the run. commit writes it to the journal, before any grant.
 func (r *run) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
+	if r.extender == nil {
+		r.extender = scenariofile.NewExtender(r.scenario)
+	}
 	switch {
 	case c.Verb == topology.ChangeBurst && c.Burst.Name == "":
-		c.Burst.Name = freeName(r.scenario, "burst")
+		c.Burst.Name = r.extender.FreeName("burst")
 	case c.Verb == topology.ChangePost && c.Post.Name == "":
-		c.Post.Name = freeName(r.scenario, c.Post.Verb)
+		c.Post.Name = r.extender.FreeName(c.Post.Verb)
 	}
-	next, err := scenariofile.Extend(r.scenario, c)
+	if size := r.sentBytes + proto.Size(changes.Write(&c)); size > maxChanges {
+		return nil, status.Errorf(codes.ResourceExhausted, "the changes of the run, %d so far, would have %d bytes, want at most %d: start another run", len(r.scenario.Changes)-r.given, size, maxChanges)
+	}
+	next, err := r.extender.Extend(c)
 	if err != nil {
 		return nil, changes.Invalid(err)
 	}
-	before := r.scenario
-	r.scenario = next
-	if err := r.save(); err != nil {
-		r.scenario = before
-		return nil, status.Errorf(codes.Unavailable, "the change is not applied, because the journal cannot be written: %v", err)
+	if len(r.unsaved.done) == 0 {
+		r.unsaved.before = r.scenario
 	}
 	timed := changes.Write(&next.Changes[len(next.Changes)-1])
-	r.unsent = append(r.unsent, timed)
+	r.scenario = next
+	r.unsent, r.sentBytes = append(r.unsent, timed), r.sentBytes+proto.Size(timed)
 	return timed, nil
 }
 
-// freeName returns a name that begins with prefix and that no flow, burst or command
-// uses.
-func freeName(s *topology.Scenario, prefix string) string {
-	for i := len(s.Changes); ; i++ {
-		name := fmt.Sprintf("%s%d", prefix, i)
-		taken := slices.ContainsFunc(s.Bursts, func(b topology.Burst) bool { return b.Name == name }) ||
-			slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Name == name }) ||
-			slices.ContainsFunc(s.Commands, func(c topology.Command) bool { return c.Name == name })
-		if !taken {
-			return name
-		}
-	}
-}
+// maxChanges is the largest size of all changes of a live run, in bytes on the wire: some
+// 23,000 bursts of 17 senders. If the run recovers, its first grant carries all of them, with
+// trace contexts of at most their size again, and must be smaller than a request may be.
+const maxChanges = serve.MaxRequest / 4

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -21,8 +22,9 @@ import (
 
 // Client talks to a controller.
 type Client struct {
-	conn *grpc.ClientConn
-	api  rackfabv1.FabricServiceClient
+	conn  *grpc.ClientConn
+	api   rackfabv1.FabricServiceClient
+	quiet time.Duration // the longest silence of the controller during a run
 }
 
 // DialAs returns a client of the controller at address, "host:port". who is the
@@ -33,7 +35,7 @@ func DialAs(address string, who *identity.TLS) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn: conn, api: rackfabv1.NewFabricServiceClient(conn)}, nil
+	return &Client{conn: conn, api: rackfabv1.NewFabricServiceClient(conn), quiet: StallLimit}, nil
 }
 
 // API returns the generated client, with every call of the contract.
@@ -67,6 +69,8 @@ type Report struct {
 	Nodes    []NodeReport // in the order of the scenario
 	// Processes is the number of processes that ran the nodes.
 	Processes int
+	// Recoveries is the number of recoveries from the loss of processes.
+	Recoveries int
 }
 
 // NodeReport is the result of one node.
@@ -87,18 +91,24 @@ func (r *Report) Results() []*measure.NodeResult {
 
 // Run runs a scenario on the controller's rack and returns its report. progress,
 // if not nil, is called a few times a second. FailedNode returns the node that an error
-// names.
+// names. A controller that falls silent once the run has begun is an error.
 func (c *Client) Run(ctx context.Context, q *Request, progress func(*Progress)) (*Report, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	stream, err := c.api.RunScenario(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	out, noted := &Report{}, map[string][]fabric.Note{}
-	for {
+	s := silence{limit: c.quiet}
+	s.heard()
+	go s.watch(ctx, cancel)
+	for ; ; s.wait() {
 		message, err := stream.Recv()
-		if err != nil {
+		if s.heard(); err != nil {
+			if silent := silenced(ctx); silent != nil {
+				return nil, silent
+			}
 			return nil, err
 		}
 		switch event := message.GetEvent().(type) {
@@ -112,6 +122,8 @@ func (c *Client) Run(ctx context.Context, q *Request, progress func(*Progress)) 
 				return nil, err
 			}
 			noted[event.Notes.GetNode()] = append(noted[event.Notes.GetNode()], part...)
+		case *rackfabv1.RunScenarioResponse_Recovery:
+			clear(noted)
 		case *rackfabv1.RunScenarioResponse_Node:
 			name, result := event.Node.GetNode(), &measure.NodeResult{}
 			if err := json.Unmarshal(event.Node.GetFinished().GetResultJson(), result); err != nil {
@@ -120,6 +132,7 @@ func (c *Client) Run(ctx context.Context, q *Request, progress func(*Progress)) 
 			out.Nodes = append(out.Nodes, NodeReport{event.Node.GetFinished(), result, noted[name]})
 		case *rackfabv1.RunScenarioResponse_Report:
 			out.Digest, out.Progress, out.Processes = event.Report.GetDigest(), event.Report.GetProgress(), int(event.Report.GetProcesses())
+			out.Recoveries = int(event.Report.GetRecoveries())
 			return out, nil
 		}
 	}

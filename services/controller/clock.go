@@ -32,6 +32,7 @@ type clock struct {
 	granted unit.Time
 	reached unit.Time
 	running bool
+	why     string    // why the clock is paused
 	halted  bool      // permanently
 	until   unit.Time // end of the latest step
 	pace    unit.Time // per second, 0 for unlimited
@@ -49,7 +50,21 @@ type waiter struct {
 }
 
 func newClock(end unit.Time) clock {
-	return clock{end: end, pace: defaultPace, chunk: leastGrant}
+	return clock{end: end, pace: defaultPace, chunk: leastGrant, why: "paused: the clock has not been started"}
+}
+
+// step makes the clock run for a span.
+func (c *clock) step(span unit.Time) {
+	c.until = c.granted + span
+	c.why = "paused at the end of a step"
+}
+
+// pause stops the clock for a client.
+func (c *clock) pause() {
+	if c.moving() {
+		c.why = "paused by a user"
+	}
+	c.stop()
 }
 
 // moving reports whether the clock advances, by itself or to the end of a step.

@@ -35,6 +35,9 @@ type Options struct {
 	Listen    string        // address of the gRPC server; "" for a free loopback port
 	NodeLimit time.Duration // 0 for NodeLimit
 	Silence   time.Duration // of a node in a run, after which the run fails; 0 for serve.BeatLimit
+	Stall     time.Duration // without progress of a run, after which it fails; 0 for StallLimit
+	Recover   time.Duration // that a run waits for a lost process to be started again; 0 ends the run at a loss
+	Resume    bool          // continue the live run of Journal, if a controller has left it
 	Journal   string        // file kept up to date with the journal of a live run, "" for none
 	Collector string        // address of the collector, "host:port", "" for none
 	Metrics   string        // address of the Prometheus endpoint, "host:port"; "" disables it
@@ -57,6 +60,7 @@ func Main(ctx context.Context, o Options) error {
 // Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	o.NodeLimit, o.Silence = cmp.Or(o.NodeLimit, NodeLimit), cmp.Or(o.Silence, serve.BeatLimit)
+	o.Stall = cmp.Or(o.Stall, StallLimit)
 	directory, err := discovery.Watch(conn, o.Rack)
 	if err != nil {
 		return err
@@ -76,12 +80,18 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	defer server.Close()
-	service := &service{ctx: ctx, options: o, directory: directory, turn: make(chan struct{}, 1)}
+	service := &service{ctx: ctx, options: o, directory: directory, turn: make(chan struct{}, 1), began: time.Now().UnixNano()}
+	if o.Resume && o.Journal != "" {
+		if err := service.takeOver(); err != nil {
+			return fmt.Errorf("resume: %w", err)
+		}
+	}
 	rackfabv1.RegisterFabricServiceServer(server, service)
-	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
+	metrics, err := health.Serve(ctx, o.Metrics, service.runs.Export, service.count, health.CallsOf(server), health.ReconnectsOf(conn))
+	if err != nil {
 		return err
 	}
-	if err := serve.Announce(o.Ready, serve.Ready{Name: "controller", Address: server.Address()}); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: "controller", Address: server.Address(), Metrics: metrics}); err != nil {
 		return fmt.Errorf("announce: %w", err)
 	}
 	return server.Serve(ctx)

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -22,20 +25,30 @@ import (
 // run itself does not use.
 type journal struct {
 	bin   unit.Time // of the original scenario
+	own   int       // changes of the original scenario
 	saved unit.Time // fabric time up to which the file is written
 	ticks int       // of the run
+	text  scenariofile.Journal
 }
+
+// unused reports whether the run is as it started: no step, and no change since.
+func (r *run) unused() bool { return r.clock.reached == 0 && len(r.scenario.Changes) == r.journal.own }
 
 // saveTicks is the number of ticks between two regular writes of the file.
 const saveTicks = 10
 
 // journalText returns the run so far as a scenario.
 func (r *run) journalText() (*rackfabv1.Journal, error) {
-	reached := r.clock.reached
-	if reached == 0 {
-		return nil, status.Error(codes.FailedPrecondition, "the journal is empty before the first step")
+	if r.unused() {
+		return nil, status.Error(codes.FailedPrecondition, "the journal is empty before the first change or step")
 	}
-	text, err := scenariofile.Journal(r.scenario, reached, r.journal.bin)
+	return r.journalNow()
+}
+
+// journalNow is journalText also for a run that is as it started.
+func (r *run) journalNow() (*rackfabv1.Journal, error) {
+	reached := r.clock.reached
+	text, err := r.journal.text.Text(r.scenario, reached, r.journal.bin)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
@@ -43,18 +56,28 @@ func (r *run) journalText() (*rackfabv1.Journal, error) {
 }
 
 // save writes the journal to its file, if one is configured. It replaces the file
-// atomically.
+// atomically. A run that is stopped as it started leaves no file.
 func (r *run) save() error {
 	path := r.service.options.Journal
-	if path == "" || r.clock.reached == 0 {
+	switch {
+	case path == "":
+		return nil
+	case r.stopping && r.unused():
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
-	j, err := r.journalText()
+	j, err := r.journalNow()
+	if err != nil {
+		return err
+	}
+	now, err := r.stateText()
 	if err != nil {
 		return err
 	}
 	r.journal.saved = r.clock.reached
-	return WriteJournal(path, j)
+	return writeJournal(path, j, now)
 }
 
 // saveRegularly saves the journal every saveTicks ticks. The next change reports a
@@ -85,20 +108,30 @@ func keepEarlier(path string) error {
 	}
 }
 
-// PrintJournal writes a journal to w. Its first line contains the digest
-// (ReadDigest).
-func PrintJournal(w io.Writer, j *rackfabv1.Journal) error {
-	_, err := fmt.Fprintf(w, digestLine+"\n%s", j.GetDigest(), j.GetScenario())
+// PrintJournal writes a journal to w. Its first line contains the digest (ReadDigest),
+// or says that the run has not begun.
+func PrintJournal(w io.Writer, j *rackfabv1.Journal) error { return printJournal(w, j, "") }
+
+// printJournal is PrintJournal with the state of the run, "" for none.
+func printJournal(w io.Writer, j *rackfabv1.Journal, now string) error {
+	first := fmt.Sprintf(digestLine, j.GetDigest())
+	if j.GetAtPs() == 0 {
+		first = unstepped
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s%s", first, now, j.GetScenario())
 	return err
 }
 
 // WriteJournal writes a journal to a file atomically.
-func WriteJournal(path string, j *rackfabv1.Journal) error {
+func WriteJournal(path string, j *rackfabv1.Journal) error { return writeJournal(path, j, "") }
+
+// writeJournal is WriteJournal with the state of the run, "" for none.
+func writeJournal(path string, j *rackfabv1.Journal, now string) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
 	}
-	err = PrintJournal(file, j)
+	err = printJournal(file, j, now)
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
@@ -111,12 +144,61 @@ func WriteJournal(path string, j *rackfabv1.Journal) error {
 	return err
 }
 
-// digestLine is the first line of a journal.
-const digestLine = "# A journal of a live run, digest %016x"
+// The first line of a journal.
+const (
+	digestLine = "# A journal of a live run, digest %016x"
+	unstepped  = "# A journal of a live run before its first step: `rackfab up` starts it again with its changes"
+)
+
+// Unstepped reports whether a journal is that of a live run before its first step.
+func Unstepped(journal []byte) bool { return bytes.HasPrefix(journal, []byte(unstepped)) }
 
 // ReadDigest returns the digest in the first line of a journal. ok is false if
 // there is none.
 func ReadDigest(journal []byte) (digest uint64, ok bool) {
 	_, err := fmt.Sscanf(string(journal[:min(len(journal), 200)]), digestLine, &digest)
 	return digest, err == nil
+}
+
+// state is the ID, the clock and the telemetry of a live run. With it and the journal, the next
+// controller takes over the run. It is the second line of the journal's file until the run is
+// stopped.
+type state struct {
+	RunID   string `json:"run_id"`
+	AtPs    int64  `json:"at_ps"`
+	Running bool   `json:"running"`
+	Pace    int64  `json:"pace_ps_per_second"`
+	// Recoveries is the number of recoveries so far.
+	Recoveries int             `json:"recoveries,omitempty"`
+	Telemetry  json.RawMessage `json:"telemetry,omitempty"`
+}
+
+const stateLine = "# state "
+
+// stateText returns the line with the state of the run, "" once it has been stopped.
+func (r *run) stateText() (string, error) {
+	if r.stopping {
+		return "", nil
+	}
+	now := state{RunID: r.id, AtPs: int64(r.clock.reached), Running: r.clock.running, Pace: int64(r.clock.pace), Recoveries: r.recovery.count}
+	var err error
+	if t := r.config.GetTelemetry(); t != nil {
+		if now.Telemetry, err = protojson.Marshal(t); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(now)
+	return fmt.Sprintf("%s%s\n", stateLine, text), err
+}
+
+// readState returns the state in a journal. ok is false if it has none, because its run was
+// stopped, or because a client has saved it.
+func readState(journal []byte) (now state, ok bool, err error) {
+	_, rest, _ := bytes.Cut(journal, []byte("\n"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	text, ok := bytes.CutPrefix(line, []byte(stateLine))
+	if !ok {
+		return now, false, nil
+	}
+	return now, true, json.Unmarshal(text, &now)
 }

@@ -40,7 +40,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	default:
 		return nil, status.Error(codes.FailedPrecondition, "a run is active: wait for its end, or stop a live run first, as `rackfab down` does")
 	}
-	r, err := s.newRun(ctx, scenario, &rackfabv1.RunConfig{
+	r, announced, err := s.newRun(ctx, scenario, &rackfabv1.RunConfig{
 		RunId: q.GetRunId(), Scenario: text, Quiet: true, Live: true, Telemetry: q.GetTelemetry(),
 	})
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 		<-s.turn
 		return nil, status.Errorf(codes.FailedPrecondition, "rename the journal of an earlier run: %v", err)
 	}
-	r.journal.bin = original.Bin
-	go s.drive(s.ctx, r)
+	r.journal.bin, r.journal.own = original.Bin, len(scenario.Changes)
+	go s.drive(s.ctx, r, announced)
 	select {
 	case <-r.ready:
 	case <-r.ended:
@@ -75,12 +75,15 @@ func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*
 	out := &rackfabv1.StopRackResponse{}
 	var stopped *run
 	err := s.call(func(r *run) (err error) {
-		stopped, r.stop = r, true
+		stopped, r.stopping = r, true
 		if r.clock.reached > 0 {
 			out.Journal, err = r.journalText()
 		}
 		if err == nil {
 			err = r.save()
+		}
+		if r.stop = !r.members.allReady(); !r.stop {
+			r.leave()
 		}
 		return err
 	})
@@ -127,8 +130,8 @@ func (s *service) GetStatus(ctx context.Context, _ *rackfabv1.GetStatusRequest) 
 // Pause stops the clock.
 func (s *service) Pause(ctx context.Context, _ *rackfabv1.PauseRequest) (*rackfabv1.PauseResponse, error) {
 	out, err := s.steer(ctx, func(r *run) (unit.Time, error) {
-		r.clock.stop()
-		return r.clock.granted, nil
+		r.clock.pause()
+		return r.clock.granted, r.save()
 	})
 	return &rackfabv1.PauseResponse{Status: out}, err
 }
@@ -140,7 +143,7 @@ func (s *service) Resume(ctx context.Context, _ *rackfabv1.ResumeRequest) (*rack
 			return 0, err
 		}
 		r.clock.start(time.Now())
-		return 0, nil
+		return 0, r.save()
 	})
 	return &rackfabv1.ResumeResponse{Status: out}, err
 }
@@ -161,7 +164,7 @@ func (s *service) Step(ctx context.Context, q *rackfabv1.StepRequest) (*rackfabv
 		if span > r.clock.end-r.clock.granted {
 			return 0, serve.Invalid("span_ps", "a step of %s from %s exceeds the end of fabric time at %s", span, r.clock.granted, r.clock.end)
 		}
-		r.clock.until = r.clock.granted + span
+		r.clock.step(span)
 		return r.clock.until, nil
 	})
 	return &rackfabv1.StepResponse{Status: out}, err
@@ -170,12 +173,15 @@ func (s *service) Step(ctx context.Context, q *rackfabv1.StepRequest) (*rackfabv
 // SetPace sets the pace of the clock: fabric time per second of wall time.
 func (s *service) SetPace(ctx context.Context, q *rackfabv1.SetPaceRequest) (*rackfabv1.SetPaceResponse, error) {
 	pace := unit.Time(q.GetPsPerSecond())
-	if pace < 0 || pace > topology.LongestRun || pace > 0 && pace < unit.Microsecond {
-		return nil, serve.Invalid("ps_per_second", "%d, want 0, or from %s to %s", q.GetPsPerSecond(), unit.Microsecond, topology.LongestRun)
+	switch {
+	case q.GetUnlimited() && pace != 0:
+		return nil, serve.Invalid("unlimited", "must not be set together with ps_per_second")
+	case !q.GetUnlimited() && (pace < unit.Microsecond || pace > topology.LongestRun):
+		return nil, serve.Invalid("ps_per_second", "%d, want from %s to %s per second, in picoseconds, or unlimited", q.GetPsPerSecond(), unit.Microsecond, topology.LongestRun)
 	}
 	out, err := s.steer(ctx, func(r *run) (unit.Time, error) {
 		r.clock.setPace(time.Now(), pace)
-		return 0, nil
+		return 0, r.save()
 	})
 	return &rackfabv1.SetPaceResponse{Status: out}, err
 }
@@ -196,7 +202,7 @@ func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*
 	s.impairments.set(names, q.GetImpairment())
 	if r := s.present.Load(); r != nil {
 		r.do(func() {
-			if r.members.allReady() && !r.finished() { // otherwise start impairs, or the nodes are leaving
+			if r.members.allReady() && !r.leaving { // otherwise start impairs, or the nodes are leaving
 				r.sendImpairments()
 			}
 		})

@@ -79,7 +79,7 @@ func TestInvalidCallsOfALiveRun(t *testing.T) {
 		{"value without unit", apply(set("s0.xoff", "5")), codes.InvalidArgument, "change.set"},
 		{"no key", apply(set("", "5")), codes.InvalidArgument, "change.set.key"},
 		{"an invalid RTTX D", apply(set("s0.rttx_d", "4us")), codes.InvalidArgument, "change.set"},
-		{"XON offset above XOFF", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
+		{"XON offset above XOFF", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.value"},
 		{"no RDMA verb", apply(post(0, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
 		{"an unknown RDMA verb", apply(post(77, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
 		{"a post without a sender", apply(post(write, "", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
@@ -110,6 +110,11 @@ func TestInvalidCallsOfALiveRun(t *testing.T) {
 			_, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: -1})
 			return err
 		}, codes.InvalidArgument, "ps_per_second"},
+		{"no pace", func(ctx context.Context) error { _, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{}); return err }, codes.InvalidArgument, "ps_per_second"},
+		{"two paces", func(ctx context.Context) error {
+			_, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(unit.Millisecond), Unlimited: true})
+			return err
+		}, codes.InvalidArgument, "unlimited"},
 		{"statistics of an unknown node", func(ctx context.Context) error {
 			_, err := api.GetStats(ctx, &rackfabv1.GetStatsRequest{Nodes: "h77"})
 			return err

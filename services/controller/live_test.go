@@ -182,7 +182,7 @@ func stopped(t *testing.T, r *rig) *rig {
 func TestClockRuns(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for _, pace := range []int64{0, int64(5 * unit.Millisecond)} {
-		if _, err := r.API().SetPace(t.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: pace}); err != nil {
+		if _, err := r.API().SetPace(t.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: pace, Unlimited: pace == 0}); err != nil {
 			t.Fatal(err)
 		}
 		out, err := r.API().Resume(t.Context(), &rackfabv1.ResumeRequest{})
@@ -268,5 +268,37 @@ func TestJournalIsOnDisk(t *testing.T) {
 	files, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(files) != 1 {
 		t.Errorf("files left: %v, %v", files, err)
+	}
+}
+
+// Changes before the first step are on disk when they are acknowledged. The file starts
+// the same rack again.
+func TestJournalBeforeTheFirstStep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.yaml")
+	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})
+	if _, err := r.API().GetJournal(t.Context(), &rackfabv1.GetJournalRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("the journal of a run without changes: %v", err)
+	}
+	for n, link := range []string{"s0--s1", "s0--s2"} {
+		down := &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: link}}
+		if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: down}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := parse(t, text); len(s.Changes) != n+1 || s.Changes[n].Link != link || !Unstepped(text) {
+			t.Fatalf("%d changes in the file after the change of %s:\n%s", len(s.Changes), link, text)
+		}
+	}
+	before := r.journal(t)
+	r.step(t, 20*unit.Microsecond)
+	first := replayed(t, r.journal(t)).Digest
+	stopped(t, r)
+	r.startRackWith(t, string(before.GetScenario()))
+	r.step(t, 20*unit.Microsecond)
+	if again := replayed(t, r.journal(t)).Digest; again != first {
+		t.Errorf("the file of the changes started a rack with digest %s, want %s", again, first)
 	}
 }

@@ -42,7 +42,8 @@ type member struct {
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
 	silent        int   // ticks since the process's last message
-	failure       error // of the member that fails first
+	still         int   // ticks since its last progress, or since the current grant
+	failure       error // nil unless the member has failed
 	progress      *rackfabv1.RunProgress
 }
 
@@ -77,7 +78,7 @@ func newMembers(s *topology.Scenario, announced []discovery.Hello) members {
 			m = &member{name: h.Process, address: h.Address, member: cmp.Or(h.Member, h.Process)}
 			by[p], list.all = m, append(list.all, m)
 		}
-		n := &hosted{member: m, name: h.Name, index: i, kind: s.Nodes[i].Kind}
+		n := &hosted{member: m, name: h.Name, index: i, kind: s.Nodes[i].Kind, answered: true} // there is no grant yet
 		m.nodes, list.nodes = append(m.nodes, n), append(list.nodes, n)
 	}
 	return list
@@ -125,8 +126,8 @@ func (m *member) node(name string) *hosted {
 // allReady reports whether all members are ready.
 func (l *members) allReady() bool { return l.ready == len(l.all) }
 
-// notReady returns the names of the nodes that are not ready.
-func (l *members) notReady() string {
+// missing returns the names of the nodes that are not ready.
+func (l *members) missing() string {
 	var names []string
 	for _, n := range l.nodes {
 		if !n.ready {
@@ -140,14 +141,15 @@ func (l *members) notReady() string {
 func (l *members) grant() {
 	l.answered = 0
 	for _, n := range l.nodes {
-		n.answered = false
+		n.answered, n.still = false, 0
 	}
 }
 
 // answer records the answer of a node to the current grant, and reports whether it is the
 // last one.
 func (l *members) answer(n *hosted, digest uint64, p *rackfabv1.RunProgress) (last bool) {
-	n.answered, n.digest, n.progress = true, digest, p
+	n.answered, n.digest = true, digest
+	n.advances(p)
 	l.answered++
 	return l.answered == len(l.nodes)
 }
@@ -161,6 +163,28 @@ func (l *members) digest() uint64 {
 		digests[i] = n.digest
 	}
 	return node.Combine(digests)
+}
+
+// behind returns the members that have not answered the current grant, the least advanced
+// first.
+func (l *members) behind() (list []*member) {
+	for _, m := range l.all {
+		if !m.finished() {
+			list = append(list, m)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *member) int {
+		return cmp.Compare(a.progress.GetFabricTimePs(), b.progress.GetFabricTimePs())
+	})
+	return list
+}
+
+// advances records a member's progress, and whether it is any.
+func (m *member) advances(p *rackfabv1.RunProgress) {
+	if p.GetFabricTimePs() != m.progress.GetFabricTimePs() || p.GetFrameHops() != m.progress.GetFrameHops() {
+		m.still = 0
+	}
+	m.progress = p
 }
 
 // receive opens the process's stream, sends the config and forwards all messages as

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -24,7 +26,9 @@ func (r *run) status() *rackfabv1.RackStatus {
 		Changes: int32(len(r.scenario.Changes)), Nodes: int32(len(r.members.nodes)),
 		ImpairedNodes: r.service.impairments.impaired(),
 		FrameHops:     r.latest.GetStatus().GetFrameHops(), Digest: r.latest.GetStatus().GetDigest(),
+		Stalled: r.stalled(), Waits: r.waits(),
 	}
+	out.Recoveries, out.Recovering = int32(r.recovery.count), r.recovery.present
 	if r.failed != nil {
 		out.FailedNode, out.Failure = r.failed.name, status.Convert(r.failed.failure).Message()
 	}
@@ -35,6 +39,8 @@ func (r *run) state() rackfabv1.RackState {
 	switch {
 	case r.failed != nil:
 		return rackfabv1.RackState_RACK_STATE_FAILED
+	case r.recovery.present != "":
+		return rackfabv1.RackState_RACK_STATE_RECOVERING
 	case r.clock.reached == r.clock.end:
 		return rackfabv1.RackState_RACK_STATE_ENDED
 	case r.clock.moving():
@@ -73,7 +79,12 @@ func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*ra
 // GetSettings returns the current settings of nodes.
 func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
 	var selected []*hosted
+	var scenario *topology.Scenario // immutable; the run only replaces it
 	err := s.call(func(r *run) error {
+		if r.recovery.present != "" {
+			return status.Errorf(codes.Unavailable, "the rack recovers from a loss: %s", r.recovery.present)
+		}
+		scenario = r.scenario
 		names, err := selectNames(q.GetNodes(), r.members.names())
 		for _, n := range r.members.nodes {
 			if slices.Contains(names, n.name) {
@@ -91,9 +102,33 @@ func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsReque
 		if err != nil {
 			return nil, status.Errorf(status.Code(err), "node %s: %s", n.name, status.Convert(err).Message())
 		}
+		markPending(scenario, n.index, settings)
 		out.Nodes = append(out.Nodes, settings)
 	}
 	return out, nil
+}
+
+// markPending marks the settings of a node that accepted changes will set: those whose
+// instant the node has not passed.
+func markPending(s *topology.Scenario, node int, settings *rackfabv1.NodeSettings) {
+	var instants []unit.Time
+	for i := range s.Changes {
+		if at := s.Changes[i].At; at >= unit.Time(settings.GetAtPs()) && !slices.Contains(instants, at) {
+			instants = append(instants, at)
+		}
+	}
+	slices.Sort(instants)
+	for _, at := range instants {
+		later := map[string]string{}
+		for _, one := range scenariofile.NodeSettings(s, node, at+1) {
+			later[one.Key] = one.Value
+		}
+		for _, one := range settings.GetSettings() {
+			if value, ok := later[one.GetKey()]; ok && one.Pending == nil && value != one.GetValue() {
+				one.Pending, one.PendingAtPs = &value, int64(at)
+			}
+		}
+	}
 }
 
 // GetTopology returns the cabling of the rack at the earliest instant at which a

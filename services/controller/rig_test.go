@@ -35,6 +35,7 @@ flows: [{name: F0, from: h0, to: h1, size: 16KB}]
 type rig struct {
 	*Client
 	bus *bus.Memory
+	end func() // ends the controller
 }
 
 // newRig starts a controller that waits for its nodes for limit.
@@ -46,8 +47,17 @@ func newRig(t *testing.T, limit time.Duration) *rig {
 // newRigWith starts a controller with options.
 func newRigWith(t *testing.T, o Options) *rig {
 	t.Helper()
-	m := bus.NewMemory()
-	ready := background(t, func(ctx context.Context, w io.Writer) error {
+	return newRigOn(t, bus.NewMemory(), o)
+}
+
+// newRigOn starts a controller with options on a bus.
+func newRigOn(t *testing.T, m *bus.Memory, o Options) *rig {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	ready := background(t, func(test context.Context, w io.Writer) error {
+		defer close(over)
+		defer context.AfterFunc(test, end)()
 		o.Rack, o.Ready = rackName, w
 		return Serve(ctx, m.Dial(), o)
 	})
@@ -56,7 +66,7 @@ func newRigWith(t *testing.T, o Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return &rig{client, m}
+	return &rig{client, m, func() { end(); <-over }}
 }
 
 // background runs a process's main until the end of the test and returns its

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,6 +19,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
+// reportEvery is the interval between two ticks of a run, in wall time.
+const reportEvery = 200 * time.Millisecond
+
 // service implements FabricService.
 type service struct {
 	rackfabv1.UnimplementedFabricServiceServer
@@ -25,11 +29,16 @@ type service struct {
 	options     Options
 	directory   *discovery.Directory
 	turn        chan struct{} // holds a token during a run
+	began       int64         // Unix time of the start, in ns
 	number      int           // of the latest run; the run that has the turn owns it
 	present     atomic.Pointer[run]
 	impairments impairments
 	runs        health.Runs
+	recoveries  atomic.Int64
 }
+
+// count is the source of the counter of recoveries.
+func (s *service) count(put health.Put) { put(health.Recoveries, float64(s.recoveries.Load())) }
 
 // check validates the ID of a run and parses its scenario.
 func check(id string, text []byte) (*topology.Scenario, error) {
@@ -45,72 +54,48 @@ func check(id string, text []byte) (*topology.Scenario, error) {
 }
 
 // newRun waits until every node of the scenario has announced itself, and returns a
-// run. The caller has the turn, and loses it if there is an error. The number and the
-// rack distinguish runs of the same ID on the bus.
-func (s *service) newRun(ctx context.Context, scenario *topology.Scenario, config *rackfabv1.RunConfig) (*run, error) {
-	names := make([]string, len(scenario.Nodes))
-	for i, n := range scenario.Nodes {
-		names[i] = n.Name
-	}
+// run and the announcements. The caller has the turn, and loses it if there is an error.
+func (s *service) newRun(ctx context.Context, scenario *topology.Scenario, config *rackfabv1.RunConfig) (*run, []discovery.Hello, error) {
 	limited, cancel := context.WithTimeout(ctx, s.options.NodeLimit)
 	defer cancel()
-	announced, err := s.directory.Wait(limited, names)
+	announced, err := s.directory.Wait(limited, nodeNames(scenario))
 	if err != nil {
 		<-s.turn
 		if ctx.Err() != nil {
-			return nil, status.FromContextError(ctx.Err()).Err()
+			return nil, nil, status.FromContextError(ctx.Err()).Err()
 		}
-		return nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.options.NodeLimit)
+		return nil, nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.options.NodeLimit)
 	}
-	config.RunId = fmt.Sprintf("%s-%s-%d", s.options.Rack, config.GetRunId(), s.number)
-	s.number++
-	members := newMembers(scenario, announced)
-	config.Groups = members.groups()
+	return s.prepare(scenario, config), announced, nil
+}
+
+// prepare returns a run without members.
+func (s *service) prepare(scenario *topology.Scenario, config *rackfabv1.RunConfig) *run {
+	if config.GetLive() {
+		scenario = scenario.Fold()
+	}
 	return &run{
-		service: s, scenario: scenario, config: config, members: members, clock: newClock(scenario.Duration),
+		service: s, given: len(scenario.Changes), id: config.GetRunId(), scenario: scenario, config: config, clock: newClock(scenario.Duration),
 		calls: make(chan func()), ready: make(chan struct{}), ended: make(chan struct{}),
-	}, nil
+	}
 }
 
-// drive takes a run through its loop. Then the next run may begin.
-func (s *service) drive(ctx context.Context, r *run) {
-	s.runs.Begin(nil)
-	s.present.Store(r)
-	r.err = r.loop(ctx)
-	s.directory.Forget(serve.FailedNode(r.err))
-	s.present.Store(nil)
-	<-s.turn
-	close(r.ended)
+// nodeNames returns the names of the nodes of a scenario.
+func nodeNames(s *topology.Scenario) []string {
+	names := make([]string, len(s.Nodes))
+	for i, n := range s.Nodes {
+		names[i] = n.Name
+	}
+	return names
 }
 
-// RunScenario runs a scenario on the rack; see FabricService.
-func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.FabricService_RunScenarioServer) error {
-	scenario, err := check(q.GetRunId(), q.GetScenario())
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	if present := s.present.Load(); present != nil && present.batch == nil {
-		return status.Error(codes.FailedPrecondition, "a live run is active: stop it first, as `rackfab down` does")
-	}
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return status.FromContextError(ctx.Err()).Err()
-	}
-	r, err := s.newRun(ctx, scenario, &rackfabv1.RunConfig{
-		RunId: q.GetRunId(), Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry(), NoteKinds: q.GetNoteKinds(),
-	})
-	if err != nil {
-		return err
-	}
-	r.batch = &batch{client: stream, end: scenario.Duration}
-	if s.drive(ctx, r); r.err != nil {
-		return r.err
-	}
-	return r.batch.report(&r.members)
+// name returns a name on the bus for a run with the given ID. The rack, the start of this
+// controller and the number distinguish it from others: nodes may still execute an attempt
+// of the controller before, whose envelopes must not count. The run that has the turn
+// calls it.
+func (s *service) name(id string) string {
+	s.number++
+	return fmt.Sprintf("%s-%s-%x-%d", s.options.Rack, id, s.began, s.number-1)
 }
 
 var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")

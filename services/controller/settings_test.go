@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -104,5 +105,43 @@ func TestInvalidCallsOfANode(t *testing.T) {
 		if err := call(); status.Code(err) != codes.InvalidArgument || serve.Violations(err)[name] == "" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// GetSettings marks the values that changes set at the next grant and later, and no others.
+func TestPendingSettings(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	r.step(t, 100*unit.Microsecond)
+	later := int64(150 * unit.Microsecond)
+	for _, q := range []*rackfabv1.ApplyRequest{
+		{Change: &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: "s0.xoff", Value: "48KB"}}}},
+		{Change: &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: "s0.kmin", Value: "2KB"}}}, AtPs: &later},
+	} {
+		if _, err := r.API().Apply(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pending := func() map[string]string {
+		out, err := r.API().GetSettings(t.Context(), &rackfabv1.GetSettingsRequest{Nodes: "s0,s1,h0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		for _, n := range out.GetNodes() {
+			for _, s := range n.GetSettings() {
+				if s.Pending != nil {
+					found[n.GetNode()+"."+s.GetKey()] = s.GetPending() + " at " + unit.Time(s.GetPendingAtPs()).String()
+				}
+			}
+		}
+		return found
+	}
+	for _, want := range []map[string]string{
+		{"s0.xoff": "48KB at 100us", "s0.kmin": "2KB at 150us"}, {"s0.kmin": "2KB at 150us"}, {},
+	} {
+		if got := pending(); !maps.Equal(got, want) {
+			t.Errorf("pending %v, want %v", got, want)
+		}
+		r.step(t, 40*unit.Microsecond)
 	}
 }

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// successor returns a controller that takes over from r, which it ends, and the status of
+// the rack once it has recovered.
+func successor(t *testing.T, r *rig, o Options) (*rig, *rackfabv1.RackStatus) {
+	t.Helper()
+	r.end()
+	o.Resume, o.Recover = true, NodeLimit
+	next := newRigOn(t, r.bus, o)
+	for {
+		out, err := next.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := out.GetStatus(); now.GetState() != rackfabv1.RackState_RACK_STATE_RECOVERING {
+			return next, now
+		}
+	}
+}
+
+// A controller takes over the live run of one that has ended, at the instant, with the
+// digest, the changes and the pace of the journal, and continues it.
+func TestControllerTakesOver(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
+	r := started(t, o)
+	changed := steering.New(parse(t, []byte(looped)), 3)
+	if _, err := r.API().SetPace(t.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: 7e9}); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		r.step(t, 80*unit.Microsecond)
+		for range 4 {
+			_, _ = r.Change(t.Context(), changed.Change(0)) // some do not fit their instant
+		}
+		r.step(t, unit.Microsecond) // its end is in the journal, too
+		before, err := r.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, now := successor(t, r, o)
+		was := before.GetStatus()
+		if now.GetAtPs() != was.GetAtPs() || now.GetDigest() != was.GetDigest() || now.GetChanges() != was.GetChanges() || now.GetPacePsPerSecond() != 7e9 {
+			t.Fatalf("round %d: took over %v, was %v", round, now, was)
+		}
+		if now.GetRecoveries() != int32(round)+1 || now.GetState() != rackfabv1.RackState_RACK_STATE_PAUSED {
+			t.Errorf("round %d: %v", round, now)
+		}
+		r = next
+		r.step(t, 50*unit.Microsecond)
+		replayed(t, r.journal(t))
+	}
+}
+
+// A rack that has not stepped yet is taken over too, with its changes.
+func TestTakeoverBeforeTheFirstStep(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
+	r := started(t, o)
+	for changes := range int32(2) {
+		if _, err := r.API().Pause(t.Context(), &rackfabv1.PauseRequest{}); err != nil { // saves the journal
+			t.Fatal(err)
+		}
+		next, now := successor(t, r, o)
+		if now.GetAtPs() != 0 || now.GetChanges() != changes || now.GetState() != rackfabv1.RackState_RACK_STATE_PAUSED {
+			t.Fatalf("took over %v", now)
+		}
+		r = next
+		if _, err := r.Change(t.Context(), topology.Change{Verb: topology.ChangeLinkDown, Link: "s0--s1"}); err != nil && changes == 0 {
+			t.Fatal(err)
+		}
+	}
+	r.step(t, 50*unit.Microsecond)
+	replayed(t, r.journal(t))
+}
+
+// A run that runs goes on, and one that a client has stopped is left alone.
+func TestTakeoverOfRunningAndStopped(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
+	r := started(t, o)
+	r.step(t, unit.Microsecond)
+	if _, err := r.API().Resume(t.Context(), &rackfabv1.ResumeRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	r, now := successor(t, r, o)
+	if now.GetState() != rackfabv1.RackState_RACK_STATE_RUNNING {
+		t.Errorf("took over %v, want it running", now)
+	}
+	stopped(t, r).end()
+	o.Resume = true
+	next := newRigOn(t, r.bus, o)
+	if _, err := next.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{}); err == nil || !strings.Contains(err.Error(), "no live rack") {
+		t.Errorf("took over a run that was stopped: %v", err)
+	}
+}
+
+// A journal whose digest is not that of its run is not continued.
+func TestTakeoverChecksTheDigest(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
+	r := started(t, o)
+	r.step(t, 80*unit.Microsecond)
+	if _, err := r.API().Pause(t.Context(), &rackfabv1.PauseRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	r.end()
+	text, err := os.ReadFile(o.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(string(text), "\n")
+	first = first[:len(first)-16] + "0123456789abcdef"
+	if err := os.WriteFile(o.Journal, []byte(first+"\n"+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, now := successor(t, r, o)
+	if now.GetState() != rackfabv1.RackState_RACK_STATE_FAILED || !strings.Contains(now.GetFailure(), "and had 0123456789abcdef before the loss") {
+		t.Errorf("took over %v", now)
+	}
+}
