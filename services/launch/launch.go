@@ -30,6 +30,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
 )
@@ -48,14 +49,21 @@ type Options struct {
 	// Listen is the address of the controller, "" for a free loopback port. Journal
 	// is the file for the journals of its live runs, "" for none.
 	Listen, Journal string
+	// Recover is the time that a run waits for a lost process to be started again; with 0,
+	// the end of a process ends the run.
+	Recover time.Duration
 	// Collector is the address of the collector, "host:port", "" for none. Collect,
 	// if not nil, are the flags of a collector of the rack's own. It listens at
 	// Collector, or on a free port if that is in use or "".
 	Collector string
 	Collect   []string
-	Path      string    // of the program; "" for this one
-	Env       []string  // "key=value", in addition to this process's environment
-	Log       io.Writer // receives the processes' logs, line by line; may be nil
+	// Reach, if not nil, returns the URL by which the process of a first node reaches the bus
+	// at url.
+	Reach   func(node, url string) (string, error)
+	Metrics bool      // each process serves its metrics at a free loopback port, see Rack.Metrics
+	Path    string    // of the program; "" for this one
+	Env     []string  // "key=value", in addition to this process's environment
+	Log     io.Writer // receives the processes' logs, line by line; may be nil
 }
 
 // loopback is the address that the nodes announce on an external bus.
@@ -74,6 +82,7 @@ type Rack struct {
 	spawner  *spawn.Spawner
 	client   *controller.Client
 	address  string // of the controller
+	who      *identity.TLS
 
 	// ctx ends when an essential process has ended, with a *spawn.Error as the
 	// cause, or when the rack closes.
@@ -83,14 +92,16 @@ type Rack struct {
 
 	bus        *supervised // nil with an external bus
 	collector  *supervised // nil if the rack has no collector of its own
-	controller *spawn.Process
-	nodes      map[string]*spawn.Process // by name: that of their first nodes
-	processes  int                       // of the nodes, wherever they run
+	controller *supervised
+	nodes      map[string]*supervised // by name: that of their first nodes
+	processes  int                    // of the nodes, wherever they run
 
-	workers  []*borrowed
-	streams  sync.WaitGroup  // of workers that run nodes
-	leased   context.Context // ends when the workers are given back
-	endLease context.CancelFunc
+	borrowing sync.Mutex // guards workers once they run nodes
+	workers   []*borrowed
+	hosted    chan struct{}   // closed once all processes of the workers were ready
+	streams   sync.WaitGroup  // of workers that run nodes
+	leased    context.Context // ends when the workers are given back
+	endLease  context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
@@ -127,7 +138,7 @@ func newRack(o Options) (r *Rack, err error) {
 	}
 	r = &Rack{
 		o: o, url: url, name: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
-		patience: spawn.StopLimit, spawner: spawner, nodes: map[string]*spawn.Process{},
+		patience: spawn.StopLimit, spawner: spawner, nodes: map[string]*supervised{}, hosted: make(chan struct{}),
 	}
 	r.ctx, r.fail = context.WithCancelCause(context.Background())
 	r.leased, r.endLease = context.WithCancel(context.Background())
@@ -137,12 +148,12 @@ func newRack(o Options) (r *Rack, err error) {
 // start borrows the workers, if any, starts the bus, then the collector, then the
 // controller and all nodes concurrently.
 func (r *Rack) start(ctx context.Context) error {
-	who, err := identity.Load(r.o.TLS, identity.Client)
-	if err != nil {
+	var err error
+	if r.who, err = identity.Load(r.o.TLS, identity.Client); err != nil {
 		return fmt.Errorf("--tls: %w", err)
 	}
 	if r.o.Workers != nil {
-		if err := r.borrow(ctx, who); err != nil {
+		if err := r.borrow(ctx, cmp.Or(r.o.Workers.Limit, discovery.JoinLimit)); err != nil {
 			return err
 		}
 	}
@@ -161,8 +172,7 @@ func (r *Rack) start(ctx context.Context) error {
 	if err := r.spawnAll(); err != nil {
 		return err
 	}
-	ready, err := r.controller.Await(ctx)
-	if err != nil {
+	if err := r.controller.await(ctx); err != nil {
 		return err
 	}
 	if r.o.Workers != nil {
@@ -171,12 +181,12 @@ func (r *Rack) start(ctx context.Context) error {
 		}
 	}
 	for _, nodes := range r.o.Groups {
-		if _, err := r.nodes[nodes[0].Name].Await(ctx); err != nil {
+		if err := r.nodes[nodes[0].Name].await(ctx); err != nil {
 			return err
 		}
 	}
-	r.address = ready.Address
-	r.client, err = controller.DialAs(ready.Address, who)
+	r.address = r.controller.address
+	r.client, err = controller.DialAs(r.address, r.who)
 	return err
 }
 
@@ -225,86 +235,74 @@ func (r *Rack) Page() string {
 	return r.collector.page
 }
 
+// Signal sends a signal to the present process of identity.Bus, identity.Collector,
+// identity.Controller or a first node. The error is os.ErrProcessDone if it has ended and
+// is not started again yet.
+func (r *Rack) Signal(name string, s os.Signal) error {
+	of := r.nodes[name]
+	switch name {
+	case identity.Bus:
+		of = r.bus
+	case identity.Collector:
+		of = r.collector
+	case identity.Controller:
+		of = r.controller
+	}
+	p := of.process()
+	if p == nil {
+		return fmt.Errorf("launch: the rack has no process %q", name)
+	}
+	return p.Signal(s)
+}
+
 // Failed returns a context that ends when an essential process has ended, with a
 // *spawn.Error as the cause, or when the rack closes.
 func (r *Rack) Failed() context.Context { return r.ctx }
 
-// spawnAll starts and guards the controller and the nodes.
+// spawnAll starts the controller and the nodes. With o.Recover, they are restarted when
+// they end; otherwise their end is that of the rack's context.
 func (r *Rack) spawnAll() (err error) {
-	args := []string{"--bus", r.url, "--rack", r.name}
+	args := []string{"--rack", r.name}
 	if r.o.Collector != "" {
 		args = append(args, "--collector", r.o.Collector)
 	}
-	own := slices.Clone(args) // of the controller
-	if r.o.Listen != "" {
-		own = append(own, "--listen", r.o.Listen)
-	}
+	own := append(slices.Clone(args), "--bus", r.url, "--recover", r.o.Recover.String()) // of the controller
+	var anew []string
 	if r.o.Journal != "" {
-		own = append(own, "--journal", r.o.Journal)
+		own, anew = append(own, "--journal", r.o.Journal), []string{"--resume"}
 	}
-	if r.controller, err = r.spawner.Start(spawn.Command{Name: identity.Controller, Role: identity.Controller, Args: own, Secrets: r.secrets("")}); err != nil {
+	r.controller = r.supervise(spawn.Command{Name: identity.Controller, Role: identity.Controller, Args: own, Secrets: r.secrets("")})
+	r.controller.anew = anew
+	if _, err := r.controller.spawn(cmp.Or(r.o.Listen, serve.Loopback)); err != nil {
 		return err
 	}
-	r.watchers.Go(func() { r.guard(r.controller) })
 	if r.o.Bus != "" {
 		args = append(args, "--advertise", loopback) // the bus may be on another machine, the controller is on this one
 	}
 	env := spawn.NodeEnv(len(r.o.Groups))
 	for _, nodes := range r.o.Groups {
 		name := nodes[0].Name
+		url := r.url
+		if r.o.Reach != nil {
+			if url, err = r.o.Reach(name, url); err != nil {
+				return err
+			}
+		}
 		role, own := Role(nodes)
-		p, err := r.spawner.Start(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Env: env, Secrets: r.secrets(name)})
-		if err != nil {
+		own = append(own, "--bus", url)
+		p := r.supervise(spawn.Command{Name: name, Nodes: len(nodes), Role: role, Args: slices.Concat(args, own), Env: env, Secrets: r.secrets(name)})
+		p.moves = true
+		if _, err := p.spawn(""); err != nil {
 			return err
 		}
 		r.nodes[name] = p
-		r.watchers.Go(func() { r.guard(p) })
 	}
 	return nil
 }
 
-// keys are the keys of the members of a rack on its own bus: of the controller under "",
-// of each process under the name of its first node. They exist only in the memory of the launcher and of the
-// process that each belongs to.
-type keys map[string]bus.Key
-
-// newKeys creates the keys of a rack, and returns the users that they belong to.
-func newKeys(rack string, groups [][]topology.Node) (k keys, users []bus.User, err error) {
-	k = keys{}
-	for _, nodes := range append([][]topology.Node{nil}, groups...) {
-		key, err := bus.NewKey()
-		if err != nil {
-			return nil, nil, err
-		}
-		names := []string{}
-		for _, n := range nodes {
-			names = append(names, n.Name)
-		}
-		user, err := bus.UserOf(rack, key, names...)
-		if err != nil {
-			return nil, nil, err
-		}
-		k[cmp.Or(append(names, "")...)], users = key, append(users, user)
-	}
-	return k, users, nil
-}
-
-// secrets returns the secrets of the process of a first node, or of the controller if node
-// is "".
-func (r *Rack) secrets(node string) spawn.Secrets {
-	access := r.o.Access
-	if r.keys != nil {
-		access.Key = r.keys[node]
-	}
-	return spawn.Secrets{Access: access}
-}
-
-// guard ends the rack's context if p ends before Close.
-func (r *Rack) guard(p *spawn.Process) {
-	<-p.Done()
-	if !r.isClosing() {
-		r.fail(p.Failure(""))
-	}
+// supervise returns a process of the rack whose loss ends the rack's context.
+func (r *Rack) supervise(c spawn.Command) *supervised {
+	return &supervised{rack: r, command: c, mortal: r.o.Recover == 0, lost: r.fail}
 }
 
 func (r *Rack) isClosing() bool {
@@ -328,12 +326,10 @@ func (r *Rack) Close() {
 	if r.client != nil {
 		_ = r.client.Close() // all calls are over
 	}
-	if r.controller != nil {
-		r.controller.Stop(r.patience)
-	}
+	r.controller.stop()
 	var all sync.WaitGroup
 	for _, p := range r.nodes {
-		all.Go(func() { p.Stop(r.patience) })
+		all.Go(p.stop)
 	}
 	all.Wait()
 	r.giveBack()

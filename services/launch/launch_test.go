@@ -134,11 +134,11 @@ func TestRunAndClose(t *testing.T) {
 	}
 }
 
-// A node that is killed ends the run with an error that contains its name, its exit
-// state and the end of its log.
+// Without recovery, a node that is killed ends the run with an error that contains its
+// name, its exit state and the end of its log.
 func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
-	victim := r.nodes["h1"]
+	victim := r.nodes["h1"].process()
 	duringRun(t, r, func() { victim.Kill() })
 	_, err := r.Run(t.Context(), &controller.Request{RunId: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	var ended *spawn.Error

@@ -50,6 +50,7 @@ func role(name string, args []string) error {
 	bus, rack := flags.String("bus", "", ""), flags.String("rack", "", "")
 	nics, switches := flags.String("nics", "", ""), flags.String("switches", "", "")
 	self, listen, advertise := flags.String("name", "", ""), flags.String("listen", "", ""), flags.String("advertise", "", "")
+	recover, resume, journal := flags.Duration("recover", 0, ""), flags.Bool("resume", false, ""), flags.String("journal", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -61,7 +62,9 @@ func role(name string, args []string) error {
 	case "bus":
 		return broker.Main(ctx, broker.Options{Listen: *listen, Users: secrets.Users, Ready: os.Stdout})
 	case "controller":
-		return controller.Main(ctx, controller.Options{Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
+		return controller.Main(ctx, controller.Options{
+			Bus: *bus, Access: secrets.Access, Rack: *rack, Listen: *listen, Recover: *recover, Resume: *resume, Journal: *journal, Ready: os.Stdout,
+		})
 	case "nic":
 		if *self == os.Getenv("LAUNCH_TEST_BROKEN") {
 			return fmt.Errorf("%s is out of order", *self)
@@ -72,6 +75,8 @@ func role(name string, args []string) error {
 		return switchd.Main(ctx, switchd.Options{Name: *self, Listen: *listen, Advertise: *advertise, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "worker":
 		return worker.Main(ctx, worker.Options{Name: *self, Listen: *listen, Advertise: *advertise, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout}, *nics, *switches)
+	case "panic":
+		panic(fmt.Errorf("%v, %+v, %#v, %+v, %q", secrets, &secrets, secrets, secrets.Access, secrets.Access.Login))
 	case "launcher":
 		return launcher(ctx)
 	case "stuck":
@@ -111,9 +116,9 @@ func single(s *topology.Scenario) [][]topology.Node { return Groups(s, len(s.Nod
 
 // all returns the processes of a running rack.
 func (r *Rack) all() []*spawn.Process {
-	list := []*spawn.Process{r.controller, r.bus.process()}
+	list := []*spawn.Process{r.controller.process(), r.bus.process()}
 	for _, p := range r.nodes {
-		list = append(list, p)
+		list = append(list, p.process())
 	}
 	return list
 }

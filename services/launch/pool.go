@@ -45,6 +45,7 @@ type borrowed struct {
 	nodes         int // that it runs
 	stream        rackfabv1.WorkerService_HostClient
 	conn          *grpc.ClientConn
+	end           context.CancelFunc // ends the stream
 }
 
 // attempt is an attempt to borrow a worker that failed.
@@ -53,14 +54,14 @@ type attempt struct {
 	why string
 }
 
-// borrow borrows as many workers as o wants, in the order of their names as they join. The
-// workers are the rack's until leased ends.
-func (r *Rack) borrow(ctx context.Context, who *identity.TLS) error {
+// borrow borrows as many workers as o wants, in the order of their names as they join within
+// limit. The workers are the rack's until leased ends.
+func (r *Rack) borrow(ctx context.Context, limit time.Duration) error {
 	o := r.o.Workers
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Limit, discovery.JoinLimit))
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	access := r.o.Access
-	access.TLS = who.Client("")
+	access.TLS = r.who.Client("")
 	conn, err := bus.DialAs(r.url, "launcher", access)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (r *Rack) borrow(ctx context.Context, who *identity.TLS) error {
 			if len(r.workers) == o.Count || over || !r.mayBorrow(h, failed) {
 				continue
 			}
-			w, err := borrow(r.leased, h, who)
+			w, err := borrow(r.leased, h, r.who)
 			if err != nil {
 				failed[h.Name] = attempt{time.Now(), status.Convert(err).Message()}
 				continue
@@ -100,7 +101,7 @@ func (r *Rack) borrow(ctx context.Context, who *identity.TLS) error {
 		if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		return r.tooFew(failed)
+		return r.tooFew(failed, limit)
 	}
 	slices.SortFunc(r.workers, func(a, b *borrowed) int { return strings.Compare(a.name, b.name) })
 	return nil
@@ -126,7 +127,7 @@ func borrow(leased context.Context, h discovery.Hello, who *identity.TLS) (*borr
 	if err == nil {
 		var m *rackfabv1.HostResponse
 		if m, err = stream.Recv(); err == nil && limit.Stop() {
-			return &borrowed{name: h.Name, address: h.Address, cores: max(1, int(m.GetLent().GetCores())), stream: stream, conn: conn}, nil
+			return &borrowed{name: h.Name, address: h.Address, cores: max(1, int(m.GetLent().GetCores())), stream: stream, conn: conn, end: cancel}, nil
 		}
 	}
 	cancel()
@@ -141,10 +142,10 @@ func borrow(leased context.Context, h discovery.Hello, who *identity.TLS) (*borr
 
 // tooFew returns the error for too few workers, which names those that have joined, and
 // says why others could not be used.
-func (r *Rack) tooFew(failed map[string]attempt) error {
+func (r *Rack) tooFew(failed map[string]attempt, limit time.Duration) error {
 	var b strings.Builder
 	o := r.o.Workers
-	fmt.Fprintf(&b, "%d of %d workers have joined within %v", len(r.workers), o.Count, cmp.Or(o.Limit, discovery.JoinLimit))
+	fmt.Fprintf(&b, "%d of %d workers have joined within %v", len(r.workers), o.Count, limit)
 	for i, w := range r.workers {
 		fmt.Fprintf(&b, "%s %s at %s", map[bool]string{true: ":", false: ","}[i == 0], w.name, w.address)
 	}

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/spawn"
 )
 
@@ -14,18 +19,33 @@ import (
 const exitWait = 2 * time.Second
 
 // Run runs a scenario on the rack and returns its report. progress, if not nil, is
-// called a few times a second. If a process of nodes or the controller ends
-// during the run, Run returns a *spawn.Error. All scenarios of one rack must have the
-// same nodes; everything else may differ.
+// called a few times a second. If a process of nodes or the controller ends during the run
+// and does not come back, Run returns a *spawn.Error; without Options.Recover at once. All
+// scenarios of one rack must have the same nodes; everything else may differ.
 func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*controller.Progress)) (*controller.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	report, err := r.client.Run(ctx, q, progress)
-	if err != nil {
-		return nil, r.cause(ctx, err)
+	for losses := 0; ; losses++ { // of the controller
+		report, err := r.client.Run(ctx, q, progress)
+		if err == nil {
+			report.Recoveries += losses
+			return report, nil
+		}
+		if status.Code(err) != codes.Unavailable || losses == maxRestarts || r.controllerBack(ctx) != nil {
+			return nil, r.cause(ctx, err)
+		}
 	}
-	return report, nil
+}
+
+// controllerBack waits until the controller serves again.
+func (r *Rack) controllerBack(ctx context.Context) error {
+	if r.o.Recover == 0 {
+		return errClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	return health.Await(ctx, r.address, r.who, identity.Controller)
 }
 
 // cause returns the error of the process or worker whose end caused err, or err if none

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
 )
 
@@ -14,38 +16,50 @@ import (
 // a supervised process up.
 const maxRestarts = 5
 
-// supervised is a process that the launcher restarts, at the same address, whenever it
-// ends.
+// supervised is a process that the launcher restarts whenever it ends.
 type supervised struct {
 	rack    *Rack
 	command spawn.Command  // its Args are in addition to --listen
-	lost    func(error)    // called once, if the process cannot be restarted
+	anew    []string       // further arguments when it is restarted
+	mortal  bool           // its end is the loss: it is not restarted
+	moves   bool           // it announces its address to the rack: a restart need not have the same
+	lost    func(error)    // called once, if the process is not restarted
 	address string         // where it listens
 	page    string         // address of its web page, "" for none
 	current *spawn.Process // guarded by the rack's mu
+	metrics string         // address of the current process's metrics, guarded by the rack's mu; "" for none
 }
 
 // start starts the process at listen; first are additional arguments for this first
-// start only. Until the rack closes, the process is restarted at the addresses that
-// it announced.
+// start only. Then it waits until the process is ready.
 func (s *supervised) start(ctx context.Context, listen string, first ...string) error {
-	p, err := s.spawn(listen, first...)
-	if err != nil {
+	if _, err := s.spawn(listen, first...); err != nil {
 		return err
 	}
+	return s.await(ctx)
+}
+
+// await waits until the process that spawn has started is ready. Until the rack closes, the
+// process is restarted at the addresses that it announced.
+func (s *supervised) await(ctx context.Context) error {
+	p := s.process()
 	ready, err := p.Await(ctx)
 	if err != nil {
 		return err
 	}
+	s.measured(ready)
 	if s.address, s.page = ready.Address, ready.Page; s.page != "" {
 		s.command.Args = append(slices.Clone(s.command.Args), "--http", s.page)
+	}
+	if ready.OTLPHTTP != "" {
+		s.command.Args = append(slices.Clone(s.command.Args), "--otlp-http", ready.OTLPHTTP)
 	}
 	s.rack.watchers.Go(func() { s.supervise(p) })
 	return nil
 }
 
-// spawn starts a process and makes it the current one. It returns errClosed once the
-// rack is closing.
+// spawn starts a process and makes it the current one. listen is its address, "" for its
+// own choice. It returns errClosed once the rack is closing.
 func (s *supervised) spawn(listen string, more ...string) (*spawn.Process, error) {
 	s.rack.mu.Lock()
 	defer s.rack.mu.Unlock()
@@ -53,7 +67,12 @@ func (s *supervised) spawn(listen string, more ...string) (*spawn.Process, error
 		return nil, errClosed
 	}
 	c := s.command
-	c.Args = slices.Concat([]string{"--listen", listen}, c.Args, more)
+	if c.Args = slices.Concat(c.Args, more); listen != "" {
+		c.Args = slices.Concat([]string{"--listen", listen}, c.Args)
+	}
+	if s.rack.o.Metrics {
+		c.Args = append(slices.Clone(c.Args), "--metrics-listen", serve.Loopback)
+	}
 	p, err := s.rack.spawner.Start(c)
 	if err == nil {
 		s.current = p
@@ -69,13 +88,17 @@ func (s *supervised) supervise(p *spawn.Process) {
 		if s.rack.isClosing() {
 			return
 		}
-		if failures == maxRestarts {
+		if failures == maxRestarts || s.mortal {
 			s.lost(p.Failure(""))
 			return
 		}
-		listen := strings.TrimPrefix(s.address, "nats://")
-		s.rack.spawner.Log("launch", fmt.Sprintf("%s ended (%s), restarting it at %s", s.command.Name, p.State(), listen))
-		next, err := s.spawn(listen)
+		listen, at := "", ""
+		if !s.moves {
+			listen = strings.TrimPrefix(s.address, "nats://")
+			at = " at " + listen
+		}
+		s.rack.spawner.Log("launch", fmt.Sprintf("%s ended (%s), restarting it%s", s.command.Name, p.State(), at))
+		next, err := s.spawn(listen, s.anew...)
 		if errors.Is(err, errClosed) {
 			return
 		}
@@ -83,11 +106,33 @@ func (s *supervised) supervise(p *spawn.Process) {
 			s.lost(err)
 			return
 		}
-		if _, err := next.Await(s.rack.ctx); err == nil {
+		if ready, err := next.Await(s.rack.ctx); err == nil {
+			s.measured(ready)
 			failures = -1
 		}
 		p = next
 	}
+}
+
+// measured records where the process that is ready serves its metrics.
+func (s *supervised) measured(ready serve.Ready) {
+	s.rack.mu.Lock()
+	defer s.rack.mu.Unlock()
+	s.metrics = ready.Metrics
+}
+
+// Metrics returns the addresses of the metrics of the processes on this machine, by their names. There are
+// none without Options.Metrics.
+func (r *Rack) Metrics() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[string]string{}
+	for _, p := range append(slices.Collect(maps.Values(r.nodes)), r.bus, r.collector, r.controller) {
+		if p != nil && p.metrics != "" {
+			all[p.command.Name] = p.metrics
+		}
+	}
+	return all
 }
 
 // process returns the current process, nil if none was started.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"google.golang.org/grpc/status"
 
@@ -57,13 +58,11 @@ func (r *Rack) host(ctx context.Context) error {
 	ready, count := make(chan struct{}), 0
 	for i, list := range r.spread() {
 		w := r.workers[i]
-		rack := &rackfabv1.HostedRack{Name: r.name, Collector: r.o.Collector, Groups: list}
-		// If the stream has ended, watch receives the cause.
-		_ = w.stream.Send(&rackfabv1.HostRequest{Rack: rack})
-		r.streams.Go(func() { r.watch(w, list[0].GetName(), ready) })
+		r.streams.Go(func() { r.keep(w, list, ready) })
 		count += len(list)
 	}
 	r.processes = count
+	defer close(r.hosted)
 	for ; count > 0; count-- {
 		select {
 		case <-ready:
@@ -76,34 +75,81 @@ func (r *Rack) host(ctx context.Context) error {
 	return nil
 }
 
-// watch receives the reports of a worker until its stream ends. Unless the rack is
-// closing, the end of the stream or of a process ends the rack's context. first is a node
-// of the worker.
-func (r *Rack) watch(w *borrowed, first string, ready chan<- struct{}) {
+// keep has a worker run its groups until the rack is closing. If it is lost, or one of its
+// processes, keep borrows it again, or another one in its place, and has it run the groups.
+// Without o.Recover, or if there is none, the loss ends the rack's context.
+func (r *Rack) keep(w *borrowed, list []*rackfabv1.HostedGroup, ready chan<- struct{}) {
+	for losses := 0; ; losses++ {
+		rack := &rackfabv1.HostedRack{Name: r.name, Collector: r.o.Collector, Groups: list}
+		// If the stream has ended, watch receives the cause.
+		_ = w.stream.Send(&rackfabv1.HostRequest{Rack: rack})
+		came, err := r.watch(w, list[0].GetName(), ready)
+		if r.isClosing() {
+			return
+		}
+		if came {
+			losses = 0
+		}
+		if r.o.Recover == 0 || losses == maxRestarts {
+			r.fail(err)
+			return
+		}
+		r.spawner.Log("launch", fmt.Sprintf("%v; looking for a worker in its place", err))
+		next, missing := r.replace(w)
+		if missing != nil {
+			r.fail(fmt.Errorf("%w; in its place: %w", err, missing))
+			return
+		}
+		next.nodes = w.nodes
+		w = next
+	}
+}
+
+// watch receives the reports of a worker until its stream or one of its processes ends, and
+// returns the loss. came reports whether a process was ready before. first is a node of the
+// worker.
+func (r *Rack) watch(w *borrowed, first string, ready chan<- struct{}) (came bool, loss error) {
 	for {
 		m, err := w.stream.Recv()
 		if r.isClosing() && err == nil {
 			continue
 		}
+		if err != nil {
+			return came, &WorkerError{Name: w.name, Address: w.address, First: first, Nodes: w.nodes, Err: lost(err)}
+		}
 		switch e := m.GetEvent().(type) {
 		case *rackfabv1.HostResponse_Ready:
+			came = true
 			select {
 			case ready <- struct{}{}:
+			case <-r.hosted:
 			case <-r.ctx.Done():
 			}
 		case *rackfabv1.HostResponse_Ended:
-			r.fail(&spawn.Error{
+			return came, &spawn.Error{
 				Name: e.Ended.GetName(), Nodes: int(e.Ended.GetNodes()), PID: int(e.Ended.GetPid()), Worker: w.name + " at " + w.address,
 				State: e.Ended.GetState(), Tail: e.Ended.GetLog(),
-			})
-		}
-		if err != nil {
-			if !r.isClosing() {
-				r.fail(&WorkerError{Name: w.name, Address: w.address, First: first, Nodes: w.nodes, Err: lost(err)})
 			}
-			return
 		}
 	}
+}
+
+// replace returns another worker for one that was lost, or the same again.
+func (r *Rack) replace(w *borrowed) (*borrowed, error) {
+	r.borrowing.Lock()
+	defer r.borrowing.Unlock()
+	w.end()
+	r.workers = slices.DeleteFunc(slices.Clone(r.workers), func(other *borrowed) bool { return other == w })
+	before := r.workers
+	if err := r.borrow(r.ctx, r.o.Recover); err != nil {
+		return nil, err
+	}
+	for _, next := range r.workers {
+		if !slices.Contains(before, next) {
+			return next, nil
+		}
+	}
+	return nil, errClosed
 }
 
 // lost rewords the end of a worker's stream.
@@ -117,6 +163,8 @@ func lost(err error) error {
 // giveBack ends the streams of the workers and waits until they have ended their
 // processes, or the patience with a local process is over.
 func (r *Rack) giveBack() {
+	r.borrowing.Lock()
+	defer r.borrowing.Unlock()
 	for _, w := range r.workers {
 		_ = w.stream.CloseSend() // the stream ends in any case
 	}

@@ -94,7 +94,7 @@ func TestWorkersAreLentToOneRack(t *testing.T) {
 	defer r.Close()
 	r.workers = []*borrowed{{name: "w0", address: address}}
 	want := "1 of 2 workers have joined within 1m0s: w0 at " + address + "; worker w1 cannot be used: it is lent: `rackfab worker --bus " + url + "` starts one on each machine"
-	if err := r.tooFew(map[string]attempt{"w1": {why: "it is lent"}}); err.Error() != want {
+	if err := r.tooFew(map[string]attempt{"w1": {why: "it is lent"}}, time.Minute); err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	r.workers = nil
@@ -149,8 +149,74 @@ func pidOf(t *testing.T, r *Rack, node string) int {
 	return found[0].PID
 }
 
-// The end of a process of a worker, and the end of a worker, end a run with an error that
-// names the worker.
+// With recovery, a run goes on if a process of a worker is killed, and if a worker ends and
+// another one joins. Without another one, the error says that.
+func TestLostWorkerIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("executes a run of a second several times")
+	}
+	url, text := newBus(t), strings.Replace(busy, "20ms", "100ms", 1)
+	want := digest(t, text)
+	_, stop := join(t, url, "w0", 1)
+	var log lockedBuffer
+	r, err := Start(t.Context(), Options{
+		Bus: url, Env: childEnv, Log: &log, Recover: controller.NodeLimit, Workers: &Workers{Scenario: parse(t, text), Count: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	run := func(how func()) *controller.Report {
+		var once sync.Once
+		report, err := r.Run(t.Context(), &controller.Request{RunId: "a", Scenario: []byte(text), Quiet: true}, func(*controller.Progress) { once.Do(how) })
+		if err != nil {
+			t.Fatalf("%v\n%s", err, log.String())
+		}
+		if report.Digest != want {
+			t.Errorf("digest %016x after %d recoveries\n%s", report.Digest, report.Recoveries, log.String())
+		}
+		return report
+	}
+	kill := func() {
+		p, err := os.FindProcess(pidOf(t, r, "h1"))
+		if err == nil {
+			err = p.Kill()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if run(kill).Recoveries == 0 {
+		t.Error("the run has not recovered from the kill of a process")
+	}
+	if run(func() { stop(); join(t, url, "w1", 1) }).Recoveries == 0 {
+		t.Error("the run has not recovered from the loss of a worker")
+	}
+	if r.workers[0].name != "w1" || !strings.Contains(log.String(), "looking for a worker in its place") {
+		t.Errorf("worker %s\n%s", r.workers[0].name, log.String())
+	}
+}
+
+// lockedBuffer is a buffer for several writers.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Without recovery, the end of a process of a worker, and the end of a worker, end a run with
+// an error that names the worker.
 func TestLostWorkerEndsTheRun(t *testing.T) {
 	url := newBus(t)
 	address, stop := join(t, url, "w0", 1)
