@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -73,8 +74,13 @@ func (p *Page) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
-	if err != nil {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
 		sendError(w, http.StatusRequestEntityTooLarge, "a call may have at most 1 MiB")
+		return
+	case err != nil:
+		sendError(w, http.StatusBadRequest, "read the call: "+err.Error())
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callLimit)

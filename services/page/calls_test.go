@@ -71,11 +71,22 @@ func TestCallErrors(t *testing.T) {
 	}
 }
 
+// A call of the largest size is made, and one of a byte more is refused.
+func TestSizeOfCallIsLimited(t *testing.T) {
+	for over, want := range []int{http.StatusOK, http.StatusRequestEntityTooLarge} {
+		r := &rack{}
+		w := post(newPage(t, Options{Fabric: r}), "Apply", "{}"+strings.Repeat(" ", maxCall-2+over))
+		if w.Code != want || len(r.applied) != 1-over {
+			t.Errorf("%d bytes above the limit: %d %s, %d calls; want %d", over, w.Code, w.Body, len(r.applied), want)
+		}
+	}
+}
+
 // Only files inside the folder of runs can be read.
 func TestRunsOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"secret": "secret", "runs/a/results.json": `{"runs":[]}`, "runs/b/results.json": `{}`, "runs/b/series.json": `{"pcn":{}}`, "runs/live.yaml": "",
+		"secret": "secret", "runs/a/results.json": `{"runs":[]}`, "runs/a/manifest.json": `{"schemes":["pfc","pcn"]}`, "runs/b/results.json": `{}`, "runs/b/series.json": `{"pcn":{}}`, "runs/live.yaml": "",
 		"runs/b/scenario.yaml": "name: x\nduration: 1us\nnics: {h0..h1: }\nlinks: [{endpoints: [h0, h1], rate: 1Gbps, delay: 1us}]\n", "runs/c/other": "",
 	} {
 		path := filepath.Join(dir, name)
@@ -95,7 +106,7 @@ func TestRunsOfAFolder(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/api/runs", 200, `[{"name":"b"},{"name":"a"}]`},
+		{"/api/runs", 200, `[{"name":"b","schemes":[]},{"name":"a","schemes":["pfc","pcn"]}]`},
 		{"/api/runs/b/series.json", 200, `{"pcn":{}}`},
 		{"/api/runs/b/topology", 200, `"h1"`},
 		{"/api/runs/a/topology", 404, ""},

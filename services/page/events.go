@@ -2,8 +2,11 @@ package page
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -14,7 +17,7 @@ const writeLimit = 30 * time.Second
 // stream and detects viewers that have disconnected.
 const maxSilence = 15 * time.Second
 
-// live sends server-sent events: "rack" identifies the run or says why there is none,
+// live sends server-sent events: "rack" identifies the run, or says why and since when there is none,
 // "frame" is the state of the rack, and "missed" is the number of frames that this
 // viewer was too slow to receive.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +62,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 // events encodes an update as server-sent events.
 func (u update) events() (b []byte) {
 	if u.changed {
-		b = fmt.Appendf(b, "event: rack\ndata: {\"run\":%d,\"absent\":%s}\n\n", u.run, marshal(u.absent))
+		b = fmt.Appendf(b, "event: rack\ndata: {\"run\":%d,\"absent\":%s,\"since\":%d,\"up\":%t}\n\n", u.run, marshal(u.absent), u.since, u.up)
 	}
 	if u.missed > 0 {
 		b = fmt.Appendf(b, "event: missed\ndata: %d\n\n", u.missed)
@@ -70,13 +73,20 @@ func (u update) events() (b []byte) {
 	return b
 }
 
-// history sends the recorded frames of the run, as an array.
-func (p *Page) history(w http.ResponseWriter, _ *http.Request) {
+// history sends the recorded frames of the run, as an array: those between the instants
+// from and to of the query, in ps, by default all, thinned to at most 900 frames or 6 MiB.
+func (p *Page) history(w http.ResponseWriter, r *http.Request) {
+	from, err := instant(r, "from", 0)
+	to, other := instant(r, "to", math.MaxInt64)
+	if err = errors.Join(err, other); err != nil {
+		sendError(w, http.StatusBadRequest, err.Error())
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	out := bufio.NewWriter(w)
 	_ = out.WriteByte('[') // out keeps an error until Flush
-	for i, f := range p.feed.history() {
+	for i, f := range p.feed.history(from, to) {
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}
@@ -84,4 +94,17 @@ func (p *Page) history(w http.ResponseWriter, _ *http.Request) {
 	}
 	_ = out.WriteByte(']')
 	_ = out.Flush() // the client may have disconnected
+}
+
+// instant returns an instant of a query in ps, or a default without it.
+func instant(r *http.Request, key string, without int64) (int64, error) {
+	text := r.URL.Query().Get(key)
+	if text == "" {
+		return without, nil
+	}
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || at < 0 {
+		return 0, fmt.Errorf("%s: invalid instant %q: must be a number of picoseconds from 0", key, text)
+	}
+	return at, nil
 }

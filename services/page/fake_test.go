@@ -53,7 +53,7 @@ func (s *stream) Recv() (*rackfabv1.WatchResponse, error) {
 // state returns the state of a rack of one NIC and one switch at an instant.
 func state(at int64) *rackfabv1.WatchResponse {
 	return &rackfabv1.WatchResponse{
-		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab},
+		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab, Stalled: "stalled for 3 s: bus unreachable", Recoveries: 2},
 		Nodes: []*rackfabv1.NodeStats{
 			{
 				Node: "h0", DeliveredBytes: 5, Frozen: true, Counters: map[string]uint64{"entropies_recycled": 7, "tx_acks": 1}, Ports: []*rackfabv1.PortStats{{SentBytes: 10, Paused: true, PausesReceived: 2}},
@@ -66,4 +66,13 @@ func state(at int64) *rackfabv1.WatchResponse {
 			{Node: "s0", Ports: []*rackfabv1.PortStats{{QueueBytes: 99, Down: true, PausesSent: 2}}},
 		},
 	}
+}
+
+// empty is a collector without runs.
+type empty struct {
+	rackfabv1.CollectorServiceClient
+}
+
+func (empty) ListRuns(context.Context, *rackfabv1.ListRunsRequest, ...grpc.CallOption) (*rackfabv1.ListRunsResponse, error) {
+	return &rackfabv1.ListRunsResponse{}, nil
 }

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +28,8 @@ type feed struct {
 	mu      sync.Mutex
 	ring    ring
 	latest  *frame
-	absent  string // why there is no rack, "" if there is one
-	run     int    // counts runs
+	absence     // of a rack with frames
+	run     int // counts runs
 	viewers map[*viewer]struct{}
 	again   context.CancelCauseFunc // ends the stream of the rack, for another polling interval
 	closed  bool
@@ -42,17 +41,24 @@ type viewer struct {
 	update               // guarded by feed.mu
 }
 
+// absence says why there are no frames.
+type absence struct {
+	absent string // the reason, "" if there are frames
+	since  int64  // when the last frames were lost, in ms since 1970 (wall clock); 0 if there were none
+	up     bool   // a controller answers, but its clock has not started
+}
+
 // update is the set of changes that a viewer takes at once.
 type update struct {
-	frame   *frame // nil for none
-	absent  string
+	frame *frame // nil for none
+	absence
 	run     int
-	changed bool // absent or run has changed since the previous update
+	changed bool // the absence or run has changed since the previous update
 	missed  int  // frames that were replaced
 }
 
 func newFeed() *feed {
-	return &feed{absent: "no controller", viewers: map[*viewer]struct{}{}, again: func(error) {}}
+	return &feed{absence: absence{absent: "no controller"}, viewers: map[*viewer]struct{}{}, again: func(error) {}}
 }
 
 // follow watches the rack until ctx ends. It reconnects whenever a stream ends.
@@ -62,7 +68,7 @@ func (f *feed) follow(ctx context.Context, api rackfabv1.FabricServiceClient) {
 		if errors.Is(err, errOtherInterval) {
 			continue
 		}
-		f.lose(status.Convert(err).Message())
+		f.lose(status.Convert(err).Message(), false)
 		select {
 		case <-time.After(retryEvery):
 		case <-ctx.Done():
@@ -100,14 +106,15 @@ func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) err
 // receive sends the state of the rack to the viewers unless it is unchanged.
 func (f *feed) receive(w *rackfabv1.WatchResponse) {
 	if len(w.GetNodes()) == 0 {
-		return // no time granted yet
+		f.lose("no time granted yet", true)
+		return
 	}
 	next := newFrame(w)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.latest != nil && next.at < f.latest.at || f.absent != "" {
 		f.ring = ring{}
-		f.latest, f.absent = nil, ""
+		f.latest, f.absence = nil, absence{}
 		f.run++
 		f.announce()
 	}
@@ -127,20 +134,24 @@ func (f *feed) receive(w *rackfabv1.WatchResponse) {
 	}
 }
 
-// lose records that there is no rack, and why.
-func (f *feed) lose(why string) {
+// lose records that there are no frames, why, and whether a controller answers.
+func (f *feed) lose(why string, up bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.absent != why {
-		f.absent, f.latest = why, nil
-		f.announce()
+	if f.absent == why && f.up == up {
+		return
 	}
+	if f.absent == "" {
+		f.since = time.Now().UnixMilli()
+	}
+	f.absent, f.up, f.latest = why, up, nil
+	f.announce()
 }
 
 // announce notifies all viewers of the run, or of its absence. The caller holds mu.
 func (f *feed) announce() {
 	for v := range f.viewers {
-		v.update = update{absent: f.absent, run: f.run, changed: true, missed: v.missed}
+		v.update = update{absence: f.absence, run: f.run, changed: true, missed: v.missed}
 		signal(v.ready)
 	}
 }
@@ -161,7 +172,7 @@ func (f *feed) join() *viewer {
 	if f.closed || len(f.viewers) == maxViewers {
 		return nil
 	}
-	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absent: f.absent, run: f.run, changed: true}}
+	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absence: f.absence, run: f.run, changed: true}}
 	signal(v.ready)
 	if len(f.viewers) == 0 {
 		f.again(errOtherInterval)
@@ -189,11 +200,12 @@ func (f *feed) next(v *viewer) update {
 	return out
 }
 
-// history returns the recorded frames of the run.
-func (f *feed) history() []frame {
+// history returns the recorded frames of the run between two instants in ps, both
+// included, as many as fit in an answer.
+func (f *feed) history(from, to int64) []frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.ring.frames)
+	return f.ring.between(from, to)
 }
 
 // close ends the streams of all viewers.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +22,7 @@ func TestFrameEncoding(t *testing.T) {
 	if err := json.Unmarshal(f.json, &got); err != nil {
 		t.Fatalf("%s: %v", f.json, err)
 	}
-	text := `{"at":42,"granted":42,"state":"running","pace":0,"changes":0,"hops":0,"scheme":"pcn","scenario":"pair","digest":"00000000000000ab","nodes":[
+	text := `{"at":42,"granted":42,"state":"running","pace":0,"changes":0,"hops":0,"scheme":"pcn","scenario":"pair","digest":"00000000000000ab","stalled":"stalled for 3 s: bus unreachable","recoveries":2,"nodes":[
 		{"p":[[0,10,0,0,2,0,0,1]],"f":[["F0",1,1000000000,10,8],["b/h0",2,5000000000,3,2]],"d":5,"x":1,"e":[0,7,0]},
 		{"p":[[99,0,0,2,0,0,0,2]],"d":0}]}`
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
@@ -54,7 +55,7 @@ func TestRingIsBounded(t *testing.T) {
 			for _, f := range r.frames {
 				bytes += len(f.json)
 			}
-			if len(r.frames) > ringFrames || bytes != r.bytes || bytes > ringBytes {
+			if bytes != r.bytes || bytes > ringBytes {
 				t.Fatalf("%d frames of %d bytes, counted as %d bytes", len(r.frames), bytes, r.bytes)
 			}
 		}
@@ -67,6 +68,33 @@ func TestRingIsBounded(t *testing.T) {
 			t.Fatalf("from %d to %d of %d", r.frames[0].at, r.frames[len(r.frames)-1].at, n)
 		}
 	})
+}
+
+// An answer has the frames of its range and the one before it, all of them if they fit: a
+// short range of a long run has every frame, the whole run every n-th.
+func TestRingAnswersRanges(t *testing.T) {
+	var r ring
+	if got := r.between(0, 9); got != nil {
+		t.Errorf("an empty ring has %d frames", len(got))
+	}
+	for i := range 5000 {
+		r.add(frame{at: int64(10 * i), json: make([]byte, 2000)})
+	}
+	for _, c := range []struct{ from, to, first, last, frames int64 }{
+		{0, math.MaxInt64, 0, 49990, 835}, {0, 0, 0, 0, 1}, {1000, 2000, 990, 2000, 102}, {1001, 2009, 1000, 2000, 101}, {49985, 90000, 49980, 49990, 2}, {60000, 90000, 49990, 49990, 1},
+	} {
+		got := r.between(c.from, c.to)
+		if int64(len(got)) != c.frames || got[0].at != c.first || got[len(got)-1].at != c.last {
+			t.Errorf("%d to %d: %d frames from %d to %d, want %d from %d to %d", c.from, c.to, len(got), got[0].at, got[len(got)-1].at, c.frames, c.first, c.last)
+		}
+	}
+	var long ring
+	for i := range 30 {
+		long.add(frame{at: int64(i), json: make([]byte, 500_000)})
+	}
+	if got := long.between(0, 29); len(got) != 11 || got[10].at != 29 {
+		t.Errorf("%d frames of 500 kB", len(got))
+	}
 }
 
 // A viewer that takes nothing costs the memory of one frame; it then receives the number
@@ -86,8 +114,8 @@ func TestSlowViewerMissesFrames(t *testing.T) {
 	if again := f.next(v); again.frame != nil || again.missed != 0 {
 		t.Errorf("again: %+v", again)
 	}
-	if len(f.history()) > ringFrames {
-		t.Errorf("%d frames recorded", len(f.history()))
+	if all := f.history(0, n); len(all) > answerFrames+1 || all[0].at != 0 || all[len(all)-1].at != n-1 {
+		t.Errorf("%d frames recorded, from %d to %d", len(all), all[0].at, all[len(all)-1].at)
 	}
 }
 
@@ -139,8 +167,12 @@ func TestLiveStream(t *testing.T) {
 	if e := event(); !strings.HasPrefix(e, "event: rack\n") || !strings.Contains(e, `"absent":"no controller"`) {
 		t.Errorf("first: %s", e)
 	}
+	r.states <- &rackfabv1.WatchResponse{Status: &rackfabv1.RackStatus{}}
+	if e := event(); !strings.Contains(e, `"since":0,"up":true`) {
+		t.Errorf("a rack whose clock has not started: %s", e)
+	}
 	r.states <- state(1)
-	if e := event(); e != "event: rack\ndata: {\"run\":1,\"absent\":\"\"}\n" {
+	if e := event(); e != "event: rack\ndata: {\"run\":1,\"absent\":\"\",\"since\":0,\"up\":false}\n" {
 		t.Errorf("rack: %s", e)
 	}
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":1,") {
@@ -152,7 +184,7 @@ func TestLiveStream(t *testing.T) {
 		t.Errorf("frame: %s", e)
 	}
 	r.states <- state(3) // an earlier instant: another run
-	if e := event(); e != "event: rack\ndata: {\"run\":2,\"absent\":\"\"}\n" {
+	if e := event(); e != "event: rack\ndata: {\"run\":2,\"absent\":\"\",\"since\":0,\"up\":false}\n" {
 		t.Errorf("rack: %s", e)
 	}
 	event()
@@ -161,8 +193,16 @@ func TestLiveStream(t *testing.T) {
 	if err := json.Unmarshal([]byte(history), &frames); err != nil || len(frames) != 1 || frames[0].At != 3 {
 		t.Errorf("history %s: %v", history, err)
 	}
+	for query, want := range map[string]string{"from=x": "from: invalid instant", "from=1&to=-3": "to: invalid instant"} {
+		if a := get(p, "/api/history?"+query, nil); a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), want) {
+			t.Errorf("history of %s: %d %s", query, a.Code, a.Body)
+		}
+	}
+	if text := get(p, "/api/history?from=4&to=5", nil).Body.String(); !strings.Contains(text, `"at":3,`) {
+		t.Errorf("history from 4 to 5 lacks the frame before: %s", text)
+	}
 	close(r.states)
-	if e := event(); !strings.HasPrefix(e, "event: rack\n") || strings.Contains(e, `"absent":""`) {
+	if e := event(); !strings.HasPrefix(e, "event: rack\n") || strings.Contains(e, `"absent":""`) || strings.Contains(e, `"since":0`) || !strings.Contains(e, `"up":false`) {
 		t.Errorf("after the end: %s", e)
 	}
 }

@@ -17,18 +17,21 @@ type frame struct {
 // rackState is the JSON of a frame. Its counters count from the start of the run, so
 // that a frame may be skipped. Nodes and ports are in the order of the topology.
 type rackState struct {
-	At       int64       `json:"at"`
-	Granted  int64       `json:"granted"`
-	State    string      `json:"state"`
-	Pace     int64       `json:"pace"` // ps per second
-	Changes  int32       `json:"changes"`
-	Hops     int64       `json:"hops"`
-	Scheme   string      `json:"scheme"`
-	Scenario string      `json:"scenario"`
-	Digest   string      `json:"digest"`
-	Failed   string      `json:"failed,omitempty"` // the failed node
-	Failure  string      `json:"failure,omitempty"`
-	Nodes    []nodeState `json:"nodes"`
+	At       int64  `json:"at"`
+	Granted  int64  `json:"granted"`
+	State    string `json:"state"`
+	Pace     int64  `json:"pace"` // ps per second
+	Changes  int32  `json:"changes"`
+	Hops     int64  `json:"hops"`
+	Scheme   string `json:"scheme"`
+	Scenario string `json:"scenario"`
+	Digest   string `json:"digest"`
+	Failed   string `json:"failed,omitempty"` // the failed node
+	Failure  string `json:"failure,omitempty"`
+	Stalled  string `json:"stalled"` // why the rack does not advance, "" while it does
+	// Recoveries counts the recoveries from lost processes, the present one included.
+	Recoveries int32       `json:"recoveries"`
+	Nodes      []nodeState `json:"nodes"`
 }
 
 type nodeState struct {
@@ -50,6 +53,7 @@ type nodeState struct {
 var states = map[rackfabv1.RackState]string{
 	rackfabv1.RackState_RACK_STATE_PAUSED: "paused", rackfabv1.RackState_RACK_STATE_RUNNING: "running",
 	rackfabv1.RackState_RACK_STATE_ENDED: "ended", rackfabv1.RackState_RACK_STATE_FAILED: "failed",
+	rackfabv1.RackState_RACK_STATE_RECOVERING: "recovering",
 }
 
 // newFrame encodes the state of a rack.
@@ -58,6 +62,7 @@ func newFrame(w *rackfabv1.WatchResponse) frame {
 	r := rackState{
 		At: s.GetAtPs(), Granted: s.GetGrantedPs(), State: states[s.GetState()], Pace: s.GetPacePsPerSecond(), Changes: s.GetChanges(), Hops: s.GetFrameHops(),
 		Scheme: s.GetScheme(), Scenario: s.GetScenario(), Digest: fmt.Sprintf("%016x", s.GetDigest()), Failed: s.GetFailedNode(), Failure: s.GetFailure(),
+		Stalled: s.GetStalled(), Recoveries: s.GetRecoveries(),
 		Nodes: make([]nodeState, len(w.GetNodes())),
 	}
 	for i, n := range w.GetNodes() {

@@ -10,6 +10,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rackfab/rackfab/services/internal/prometheus"
 )
 
 // tokenHeader is the header that carries the page's token. A page of another origin
@@ -21,9 +24,11 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // guard rejects requests that do not come from the page itself: under other host names
-// (DNS rebinding), from other sites (CSRF), and calls without the token.
+// (DNS rebinding), from other sites (CSRF), and calls without the token. Queries of
+// Prometheus need no token, because they change nothing.
 func (p *Page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitTime(w, r)
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -36,12 +41,22 @@ func (p *Page) guard(next http.Handler) http.Handler {
 			sendError(w, http.StatusMisdirectedRequest, "this page is not served under "+r.Host+" (use --host)")
 		case strings.HasPrefix(r.URL.Path, "/api/") && !sameOrigin(r):
 			sendError(w, http.StatusForbidden, "only the page itself may call")
-		case r.Method == http.MethodPost && !p.authorized(r):
+		case r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, prometheus.Path) && !p.authorized(r):
 			sendError(w, http.StatusForbidden, "a call needs content type application/json and the page's token")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// limitTime limits the wall time of a request and its answer. The read limit of a server
+// would end streams of events as well.
+func limitTime(w http.ResponseWriter, r *http.Request) {
+	limits, now := http.NewResponseController(w), time.Now()
+	_ = limits.SetWriteDeadline(now.Add(answerLimit)) // unsupported only by stand-ins of tests
+	if r.Method == http.MethodPost {
+		_ = limits.SetReadDeadline(now.Add(bodyLimit))
+	}
 }
 
 // servesHost reports whether the page may be reached under a host: a loopback address,

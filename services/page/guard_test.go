@@ -72,6 +72,30 @@ func TestOnlyTheSameOriginMayCall(t *testing.T) {
 	}
 }
 
+// The API of Prometheus takes forms without the token, but not from other sites.
+func TestPrometheusNeedsNoToken(t *testing.T) {
+	p := newPage(t, Options{Collector: &empty{}})
+	for _, c := range []struct {
+		name   string
+		change func(*http.Request)
+		want   int
+	}{
+		{"Grafana", func(*http.Request) {}, 200},
+		{"another site", func(q *http.Request) { q.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		{"another origin", func(q *http.Request) { q.Header.Set("Origin", "http://evil.example") }, 403},
+		{"another name for this host", func(q *http.Request) { q.Host = "evil.example" }, 421},
+	} {
+		q := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/v1/query", strings.NewReader("query=1&time=1"))
+		q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		c.change(q)
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, q)
+		if w.Code != c.want || c.want == 200 && w.Body.String() != `{"data":{"resultType":"scalar","result":[1,"1"]},"status":"success"}` {
+			t.Errorf("%s: %d %s, want %d", c.name, w.Code, w.Body, c.want)
+		}
+	}
+}
+
 // Reads are guarded too: only the page learns the token.
 func TestOtherOriginsReadNothing(t *testing.T) {
 	p := newPage(t, Options{})

@@ -1,6 +1,6 @@
 // Package page serves a web page that shows a rack: the assets, which are embedded in
 // the binary, and the bridge between HTTP and the gRPC calls of controller and
-// collector. It does not draw or control a rack: the browser draws, the controller
+// collector, for Grafana with the API of Prometheus. It does not draw or control a rack: the browser draws, the controller
 // decides.
 package page
 
@@ -12,6 +12,7 @@ import (
 	"os"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/prometheus"
 )
 
 // Options configure a page.
@@ -29,7 +30,6 @@ type Page struct {
 	options Options
 	token   string // required in every call of the bridge
 	feed    *feed
-	runs    *os.Root // nil for none
 	calls   map[string]call
 	handler http.Handler
 	cancel  context.CancelFunc
@@ -40,12 +40,10 @@ type Page struct {
 // missing folder counts as empty.
 func New(o Options) (*Page, error) {
 	p := &Page{options: o, token: newToken(), feed: newFeed(), calls: map[string]call{}, done: make(chan struct{})}
-	if o.Runs != "" {
-		root, err := os.OpenRoot(o.Runs)
-		if err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
-		p.runs = root
+	if root, err := p.openRuns(); err == nil {
+		_ = root.Close() // nothing was read
+	} else if !os.IsNotExist(err) {
+		return nil, err
 	}
 	p.addCalls()
 	p.handler = p.routes()
@@ -65,9 +63,6 @@ func (p *Page) Close() {
 	p.cancel()
 	<-p.done
 	p.feed.close()
-	if p.runs != nil {
-		_ = p.runs.Close() // it was only read
-	}
 }
 
 // ServeHTTP serves the page.
@@ -82,15 +77,22 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /api/runs", p.listRuns)
 	mux.HandleFunc("GET /api/runs/{run}/{file}", p.runFile)
 	mux.HandleFunc("GET /api/scenarios/{name}", builtin)
+	mux.HandleFunc("GET /api/paths/{run}/{trace}", p.path)
 	mux.HandleFunc("POST /api/call/{method}", p.call)
+	if p.options.Collector != nil {
+		queries := prometheus.Handler(p.options.Collector)
+		mux.Handle("GET "+prometheus.Path, queries)
+		mux.Handle("POST "+prometheus.Path, queries)
+	}
 	return p.guard(mux)
 }
 
-// session sends the token and the list of what is available. A page of another origin
-// cannot read the response, and so does not learn the token.
+// session sends the token, the services that are available, and the name of the folder
+// of finished runs, "" for none. A page of another origin cannot
+// read the response, and so does not learn the token.
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, map[string]any{
-		"token": p.token, "controller": p.options.Fabric != nil, "collector": p.options.Collector != nil, "runs": p.runs != nil,
+		"token": p.token, "controller": p.options.Fabric != nil, "collector": p.options.Collector != nil, "runs": p.options.Runs,
 	})
 }
 

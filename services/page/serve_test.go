@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // serving serves h at a free port until stop, which returns the result of Serve.
@@ -80,3 +83,51 @@ func TestServeReturnsTheErrorOfItsListener(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A call whose body does not arrive is answered after a minute, and says why.
+func TestSlowCallIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPage(t, Options{Fabric: &rack{}})
+		client, server := net.Pipe()
+		l := &single{conns: make(chan net.Conn, 1), done: make(chan struct{})}
+		l.conns <- server
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(ctx, l, p) }()
+		begin := time.Now()
+		head := "POST /api/call/Apply HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + tokenHeader + ": " + p.token + "\r\nContent-Length: 100\r\n\r\n{"
+		go func() { _, _ = io.WriteString(client, head) }()
+		out, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(out.Body) // the server closes the connection
+		if out.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "i/o timeout") || time.Since(begin) != bodyLimit {
+			t.Errorf("%s %s after %v", out.Status, text, time.Since(begin))
+		}
+		_ = client.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// single is a listener with given connections.
+type single struct {
+	net.Listener
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (s *single) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.conns:
+		return c, nil
+	case <-s.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (s *single) Close() error { close(s.done); return nil }
+func (*single) Addr() net.Addr { return &net.TCPAddr{} }

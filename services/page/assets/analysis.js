@@ -1,9 +1,31 @@
 // What a snapshot means: congestion trees and their victims.
 
-// trees returns the congestion trees: connected paused links, each tree rooted at a
-// switch that pauses others and is not paused itself. "Paused" covers the last 250 us, so
-// that a tree stays between a RESUME and the next PAUSE. port is the lane with the longest
-// queue at the root, or -1; cycle marks a PFC deadlock (a cycle of paused links).
+import { QUEUE, portOf } from "./model.js";
+
+const calmly = 250e6; // ps over which rates of PAUSE and of flows are averaged
+const hold = 700; // ms for which trees and victims stay while the rack runs
+const most = 40; // frames of a hold time that are read
+
+// since returns the index of the frame that the rates of a frame refer to: 250 us before
+// it, or -1 if there is none.
+export const since = (history, index) => Math.min(history.indexAt(history.frames[index].at - calmly), index - 1);
+
+// heldFrames returns the frames of the hold time that ends with a frame: 250 us, so that a
+// tree stays between a RESUME and the next PAUSE; and while the rack runs at least 0.7 s of
+// the viewer's time, so that it does not flicker. In the past it depends on the instant alone.
+export function heldFrames(history, index, live) {
+  const { frames } = history, { seen } = frames[index];
+  let first = Math.max(0, since(history, index));
+  while (live && first > 0 && frames[first - 1].seen > seen - hold) first--;
+  const list = [], step = Math.max(1, Math.ceil((index - first) / most));
+  for (let i = first; i < index; i += step) list.push(frames[i]);
+  return [...list, frames[index]];
+}
+
+// trees returns the congestion trees, the largest first: connected paused links, each tree
+// rooted at a switch that pauses others and is not paused itself. "Paused" covers the hold
+// time. port is the lane with the longest queue at the root, or -1; cycle marks a PFC
+// deadlock: a cycle of links that are all paused now.
 export function trees(model, snap) {
   const paused = new Set(snap.lanes.flatMap((l, i) => (l.recentlyPaused ? [i] : [])));
   const into = new Map(); // node -> paused lanes that end there
@@ -12,8 +34,7 @@ export function trees(model, snap) {
     into.set(to, [...(into.get(to) ?? []), i]);
   }
   const isPaused = (node) => model.nodes[node].lanes.some((l) => paused.has(l));
-  const list = [];
-  const seen = new Set();
+  const list = [], seen = new Set();
   const grow = (root, cycle) => {
     const lanes = [];
     let next = [root];
@@ -29,18 +50,39 @@ export function trees(model, snap) {
       }
       next = above;
     }
-    if (lanes.length) list.push({ root, port: longest(model, snap, root), lanes, cycle, depth: Math.max(...lanes.map((l) => l.depth)) });
+    if (lanes.length) list.push({ root, port: longest(model, snap, root).lane, lanes, cycle, depth: Math.max(...lanes.map((l) => l.depth)) });
   };
   for (const node of into.keys()) if (!isPaused(node)) grow(node, false);
-  for (const node of into.keys()) if (isPaused(node)) grow(node, true); // the rest is cyclic
-  return list;
+  const rest = [...into.keys()].filter(isPaused).map((node) => [longest(model, snap, node).queue, node]);
+  for (const [, node] of rest.sort((a, b) => b[0] - a[0] || a[1] - b[1])) grow(node, cyclic(model, snap, node)); // nodes that paused each other in turn
+  return list.sort((a, b) => b.depth - a.depth || b.lanes.length - a.lanes.length || a.root - b.root);
 }
 
+// cyclic reports whether a node is in a cycle of links that are all paused now.
+function cyclic(model, snap, start) {
+  const seen = new Set(), next = [start];
+  while (next.length) {
+    for (const lane of model.nodes[next.pop()].lanes) {
+      const { to } = model.lanes[lane];
+      if (!snap.lanes[lane].paused || seen.has(to)) continue;
+      if (to === start) return true;
+      seen.add(to);
+      next.push(to);
+    }
+  }
+  return false;
+}
+
+// longest returns the lane of a node with the longest queue in the hold time, among those
+// that are not paused, or else lane -1.
 function longest(model, snap, node) {
-  let best = -1;
+  const best = { lane: -1, queue: 0 };
   for (const lane of model.nodes[node].lanes) {
-    const l = snap.lanes[lane];
-    if (l && !l.recentlyPaused && l.queue > 0 && (best < 0 || l.queue > snap.lanes[best].queue)) best = lane;
+    if (!snap.lanes[lane] || snap.lanes[lane].recentlyPaused) continue;
+    for (const frame of snap.held) {
+      const queue = portOf(frame, node, model.lanes[lane].port)[QUEUE];
+      if (queue > best.queue) Object.assign(best, { lane, queue });
+    }
   }
   return best;
 }
@@ -48,17 +90,20 @@ function longest(model, snap, node) {
 // victims returns the flows that cross a paused link of a tree but not its congested
 // port, each with its tree.
 export function victims(model, snap, list) {
-  const found = new Map();
-  for (const f of snap.flows) {
+  const found = new Map(), roots = list.filter((t) => t.port >= 0).map((tree) => ({ tree, paused: new Set(tree.lanes.map((l) => l.lane)) }));
+  for (const f of roots.length ? snap.flows : []) {
     const paths = model.flows.get(f.name)?.paths ?? [];
-    for (const tree of list) {
-      if (tree.port < 0) continue; // the congested port is unknown
-      const paused = new Set(tree.lanes.map((l) => l.lane));
-      if (paths.some((p) => p.some((l) => paused.has(l)) && !p.includes(tree.port))) {
-        found.set(f.name, tree);
-        break;
-      }
-    }
+    const at = roots.find(({ tree, paused }) => paths.some((p) => !p.includes(tree.port) && p.some((l) => paused.has(l))));
+    if (at) found.set(f.name, at.tree);
   }
   return found;
+}
+
+// victimsOver returns the names of the victims of a whole run or window, in which PAUSE
+// reached some lanes. lanes holds {recentlyPaused, queue (its longest)} of each lane. Only
+// flows outside bursts count.
+export function victimsOver(model, lanes) {
+  const flows = [...model.flows.values()].filter((f) => !f.burst);
+  const held = [{ nodes: model.nodes.map((n) => ({ p: n.lanes.map((l) => [lanes[l].queue]) })) }]; // each queue at its longest
+  return [...victims(model, { flows }, trees(model, { lanes, held })).keys()];
 }

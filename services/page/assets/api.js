@@ -2,11 +2,18 @@
 
 let session = { token: "", controller: false, collector: false, runs: false };
 
+// reasonOf shortens the reason that gRPC gives for a call that reached nobody.
+export function reasonOf(text, peer = "the server") {
+  const refused = /dial tcp (\S+?): .*refused/.exec(text);
+  if (refused) return `nothing listens at ${refused[1]}`;
+  return /\bEOF\b|connection reset|transport is closing|closing transport/.test(text) ? `the connection to ${peer} ended (${text})` : text;
+}
+
 async function answer(response) {
   if (response.ok) return response.json();
   const body = await response.json().catch(() => ({ message: response.statusText }));
   const fields = Object.entries(body.fields ?? {}).map(([field, what]) => `${field}: ${what}`);
-  const error = new Error(fields.length ? fields.join("; ") : body.message);
+  const error = new Error(fields.length ? fields.join("; ") : reasonOf(body.message));
   error.code = body.code;
   throw error;
 }

@@ -1,30 +1,40 @@
 // The page: its state (live or stored rack, instant, selection) and its views.
 
-import { h, byId, put, mark, toast } from "./dom.js";
+import { h, byId, put, mark, notice, toast } from "./dom.js";
 import * as api from "./api.js";
 import * as format from "./format.js";
 import { build, snapshot } from "./model.js";
-import { trees, victims } from "./analysis.js";
+import { heldFrames, since, trees, victims } from "./analysis.js";
+import { explain } from "./explain.js";
+import { Find } from "./find.js";
+import { Help } from "./help.js";
 import { History } from "./history.js";
 import { Rack } from "./rack.js";
+import { Span } from "./span.js";
 import { Time } from "./time.js";
 import { Act } from "./act.js";
 import { Panel, flows, legend, tiles } from "./panel.js";
-import { saveSVG } from "./export.js";
+import { pictureButtons } from "./export.js";
 import { runs, load, pacing } from "./stored.js";
+import { absence, Banner, blocked, faultOf } from "./banner.js";
+import { rackPicture, share } from "./share.js";
+import { known, tabs, view } from "./views.js";
+import * as address from "./address.js";
 
 const slowly = 120; // ms between two drawings of charts
-const calmly = 250e6; // ps over which rates of PAUSE and of flows are averaged
 
+// run has the frames of the whole run, history those of the displayed part of it.
 const app = {
-  session: {}, model: null, history: new History(), index: 0, live: true, status: null, snap: null,
-  trees: [], victims: new Map(), selected: null, stored: false, missed: 0, extra: [],
+  session: {}, model: null, run: new History(), index: 0, live: true, status: null, snap: null,
+  trees: [], victims: new Map(), victim: "", selected: null, stored: false, missed: 0, extra: [],
+  lost: { closed: 0, absent: null, arrived: 0, failed: 0, stalled: 0 }, // wall clock, in ms since 1970
 
   // able reports whether a live rack can be controlled.
   able: () => app.session.controller && app.status !== null && !app.stored,
 
   choose(what) {
     app.selected = what;
+    address.write({ sel: address.nameOf(app.model, what) });
     app.extra = [];
     paced();
     panel.show(what);
@@ -35,13 +45,16 @@ const app = {
   go(index) {
     app.index = Math.max(0, Math.min(index, app.history.length - 1));
     app.live = false;
+    address.write({ at: address.instant(app.history.frames[app.index]?.at ?? 0) });
     app.refresh();
   },
 
   // follow returns to live mode.
   follow() {
+    app.span.clear();
     app.live = true;
     app.index = Math.max(0, app.history.length - 1);
+    address.write({ at: null });
     app.refresh();
   },
 
@@ -52,14 +65,19 @@ const app = {
   // far returns the series of the selection that only the collector has.
   far: () => app.extra.map((c) => ({ name: c.name, show: c.rate ? format.rate : format.bytes, lines: c.lines })),
 
+  // messages reports whether the messages of the shown run can be listed.
+  messages: () => Boolean(app.session.collector && (!app.stored || app.source.run)),
+
   traces(q) {
-    view("traces");
-    views.traces.then((v) => v.open(app, q));
+    view("traces", app).then((v) => v.open({ run: app.stored ? app.source.run?.run : "", ...q }));
   },
 
-  // slow shows the slowest messages around an instant of a chart.
-  slow(t, what) {
-    if (!app.session.collector) {
+  // slowest opens the slowest message of a flow.
+  slowest: (flow) => app.traces({ flow, first: true }),
+
+  // pick shows an instant of a chart, and with Shift the slowest messages around it.
+  pick(t, what, e) {
+    if (!app.messages() || !e.shiftKey) {
       app.go(app.history.indexAt(t));
       return;
     }
@@ -70,27 +88,10 @@ const app = {
   },
 };
 
-let waiting = 0, rack, time, act, panel, drawn = 0;
+let waiting = 0, rack, time, act, panel, banner, drawn = 0;
 
-const views = {};
-const modules = { compare: "./compare.js", traces: "./traces.js", table: "./table.js" };
-
-// view shows one of the four views. It loads the module of a view on first use.
-function view(name) {
-  for (const tab of document.querySelectorAll("[role=tab]")) {
-    const on = tab.id === `tab-${name}`;
-    mark(tab, "aria-selected", on);
-    mark(tab, "tabindex", on ? null : -1);
-    byId(tab.getAttribute("aria-controls")).hidden = !on;
-  }
-  if (modules[name]) {
-    views[name] ??= import(modules[name]).then((m) => {
-      m.start(byId(`view-${name}`), app);
-      return m;
-    });
-    views[name].then((m) => m.shown?.(app));
-  } else app.refresh();
-}
+app.history = app.run;
+app.span = new Span(app);
 
 // paint draws the current frame; charts are drawn less often.
 function paint(now) {
@@ -101,9 +102,8 @@ function paint(now) {
   app.index = Math.min(app.index, frames.length - 1);
   const frame = frames[app.index];
   if (frame.nodes.length !== app.model.nodes.length) return; // of another rack
-  app.since = frames[Math.max(0, Math.min(app.history.indexAt(frame.at - calmly), app.index - 1))];
-  if (app.since === frame) app.since = undefined;
-  app.snap = snapshot(app.model, frame, frames[app.index - 1], app.since);
+  app.since = frames[since(app.history, app.index)];
+  app.snap = snapshot(app.model, frame, frames[app.index - 1], app.since, heldFrames(app.history, app.index, app.live || time.playing !== null));
   app.trees = trees(app.model, app.snap);
   app.victims = victims(app.model, app.snap, app.trees);
   if (!byId("view-rack").hidden) {
@@ -127,7 +127,9 @@ function later() {
   last = setTimeout(() => app.refresh(), slowly + 20);
 }
 
-const words = { paused: "paused", running: "running", ended: "ended", failed: "failed" };
+const words = { paused: "paused", running: "running", recovering: "recovering", ended: "ended", failed: "failed" };
+
+const many = (n, one, more) => (n ? `${n} ${n === 1 ? one : more}` : "");
 
 function header() {
   const st = app.stored ? null : app.status;
@@ -137,8 +139,9 @@ function header() {
   put(scenario, app.model?.scenario ?? "");
   put(scheme, (app.stored ? app.source?.scheme : st?.scheme) || app.model?.scheme || "");
   put(state, app.stored ? "stored" : words[st?.state] ?? "no rack");
+  mark(state, "title", st?.stalled || null);
   mark(state, "data-state", app.stored ? "stored" : st?.state ?? "none");
-  put(extra, st?.failed ? `${st.failed}: ${st.failure}` : st?.changes ? `${st.changes} ${st.changes === 1 ? "change" : "changes"} in the journal` : "");
+  put(extra, st?.failed ? `${st.failed}: ${st.failure}` : [many(st?.changes, "change in the journal", "changes in the journal"), many(st?.recoveries, "recovery", "recoveries")].filter(Boolean).join(" · "));
 }
 
 // paced queries the collector for credit and tokens of the selected NICs, every two
@@ -147,7 +150,7 @@ let asking = 0;
 async function paced() {
   clearTimeout(asking);
   const what = app.selected;
-  if (!what || what.kind === "lane" || !app.session.collector) return;
+  if (!what || what.kind === "lane" || !app.messages()) return;
   const flow = what.kind === "flow" ? app.model.flows.get(what.name) : null;
   const nics = (flow ? [flow.from] : [what.node]).filter((n) => app.model.nodes[n]?.nic).map((n) => app.model.nodes[n].name);
   if (!nics.length) return;
@@ -162,31 +165,48 @@ async function paced() {
 async function describe() {
   const out = await api.call("GetTopology");
   if (app.stored) return;
-  app.model = build(out.topology);
+  Object.assign(app, { model: build(out.topology), topology: out.topology });
   rack.show(app.model);
   act.show(app.model, app.able());
   panel.show(app.selected);
+  restore();
   app.refresh();
 }
 
-function empty(text) {
+// restore applies the selection and the instant of the address, once there is a rack.
+let restored = false;
+function restore() {
+  if (restored || !app.model || !app.history.length) return;
+  restored = true;
+  const what = address.selectionOf(app.model, address.read("sel")), at = address.readInstant("at"), [from, to] = address.readInstants("part");
+  if (what) app.choose(what);
+  if (to > from) app.span.set(from, to, at ?? from);
+  if (at !== null) app.go(app.history.indexAt(at));
+}
+
+// empty shows a notice instead of the rack, or the rack again.
+function empty(what) {
   const box = byId("empty");
-  box.hidden = !text;
-  put(box, text ?? "");
-  byId("rack").classList.toggle("hidden", Boolean(text));
+  box.hidden = !what;
+  box.replaceChildren(what ? notice(what) : "");
+  byId("rack").classList.toggle("hidden", Boolean(what));
 }
 
 let run = 0, changes = -1;
 
 // onRack handles the start of a run, or the reason why there is none.
 async function onRack(event) {
+  if (app.lost.closed) api.open().then((v) => { app.session = v; }, (e) => toast(e.message, true)); // another process has another token
+  app.lost.closed = 0;
+  app.lost.absent = event.absent ? { reason: event.absent, since: event.since || Date.now(), up: event.up } : null;
+  banner.update();
   if (app.stored) {
     run = 0;
     return;
   }
   if (event.absent) {
     app.status = null;
-    if (!app.history.length) empty(app.session.controller ? `No live rack: ${event.absent}. Start one with rackfab up.` : "This page has no controller. Choose a stored run, or open Compare or Table.");
+    if (!app.history.length) empty(absence(app.session, event));
     header();
     if (app.model) act.show(app.model, false);
     return;
@@ -194,12 +214,14 @@ async function onRack(event) {
   if (event.run === run) return;
   run = event.run;
   empty(null);
-  app.history.clear();
-  app.selected = null;
+  app.run.clear();
+  app.span.reset();
+  Object.assign(app, { selected: null, victim: "" });
   app.live = true;
   changes = -1;
   try {
-    app.history.before(await api.get("/api/history"));
+    app.run.before(await api.get("/api/history"));
+    restore();
     app.refresh();
   } catch (e) {
     toast(e.message, true);
@@ -209,88 +231,112 @@ async function onRack(event) {
 // onFrame handles a frame of the live rack.
 function onFrame(frame) {
   if (app.stored) return;
-  const able = app.able();
+  const able = app.able(), { lost } = app, before = app.status?.state;
   app.status = frame;
+  lost.arrived = Date.now();
+  if (frame.state !== "failed") lost.failed = 0;
+  else lost.failed ||= lost.arrived;
+  if (!blocked(frame)) lost.stalled = 0;
+  else if (!lost.stalled || before !== frame.state) lost.stalled = lost.arrived;
+  banner.update();
   if (frame.changes !== changes) {
     changes = frame.changes;
     describe().catch((e) => toast(e.message, true));
   } else if (!able && app.model) act.show(app.model, app.able());
-  app.history.add(frame);
+  frame.seen = performance.now();
+  app.run.add(frame);
   app.refresh();
+}
+
+// fault returns the fault that the banner shows.
+function fault(now) {
+  const { closed, absent, arrived, failed, stalled } = app.lost, status = app.status && { ...app.status, stalledSince: stalled };
+  return faultOf({ closed, absent, status, arrived, failed, stored: app.stored, host: location.host, frames: app.history.length > 0 }, now);
 }
 
 // source switches between the live rack and a stored run.
 async function source(value) {
   if (time.playing) time.play();
-  app.selected = null;
-  panel.show(null);
   if (value === "live") {
+    address.write({ source: null, at: null, part: null, sel: null });
+    address.settle();
     location.reload();
     return;
   }
+  empty({ title: "Reading the run", text: value });
   try {
     const got = await load(value, app);
-    Object.assign(app, { stored: true, live: false, source: got.source, model: build(got.topology), history: got.history, index: 0, status: null });
+    Object.assign(app, { stored: true, live: false, source: got.source, model: build(got.topology), topology: got.topology, run: got.history, index: 0, status: null, selected: null, victim: "" });
+    app.span.reset();
+    address.write({ source: value });
     empty(null);
     rack.show(app.model);
+    panel.show(null);
     act.show(app.model, false);
+    restore();
+    header();
+    banner.update();
     app.refresh();
     if (got.note) toast(got.note);
   } catch (e) {
+    empty(app.model ? null : { title: "The run cannot be shown", text: e.message });
     toast(e.message, true);
     byId("source").value = "live";
   }
 }
 
+// sources fills in the list of sources, and opens the one of the address.
 async function sources() {
-  const select = byId("source");
+  const select = byId("source"), wanted = address.read("source");
   select.replaceChildren(h("option", { value: "live", text: "live rack" }));
-  for (const one of await runs(app.session)) if (one.frames) select.append(h("option", { value: one.id, text: one.label }));
-  select.addEventListener("change", () => source(select.value));
-}
-
-function tabs() {
-  const list = [...document.querySelectorAll("[role=tab]")];
-  for (const [i, tab] of list.entries()) {
-    tab.addEventListener("click", () => view(tab.id.slice(4)));
-    tab.addEventListener("keydown", (e) => {
-      const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-      if (!by) return;
-      const next = list[(i + by + list.length) % list.length];
-      next.focus();
-      next.click();
-    });
-  }
-}
-
-// keys: space pauses and resumes, as in `rackfab watch`.
-function keys() {
-  document.addEventListener("keydown", (e) => {
-    if (e.key !== " " || e.target.closest("button, input, select, textarea, summary, [data-key]")) return;
-    e.preventDefault();
-    time.turn();
+  select.addEventListener("change", () => {
+    address.write({ at: null, part: null, sel: null });
+    restored = false;
+    source(select.value);
   });
+  for (const one of await runs(app.session)) select.append(h("option", { value: one.id, text: one.label }));
+  if (!wanted || wanted === "live") return;
+  select.value = wanted;
+  await source(wanted);
 }
 
 async function main() {
-  tabs();
-  keys();
+  tabs(app);
   legend();
-  rack = new Rack(byId("rack"), app.choose);
+  rack = new Rack(byId("rack"), app.choose, (what) => explain(app, what));
+  const find = new Find(() => app.model, (what) => {
+    app.choose(what);
+    rack.reveal(what);
+  });
+  byId("legend").before(find.box, rack.buttons);
   time = new Time(byId("time"), app);
   act = new Act(byId("act"));
   panel = new Panel(byId("selected"), app);
   panel.show(null);
-  byId("save-rack").addEventListener("click", () => saveSVG("rackfab-rack", rack.svg));
+  banner = new Banner(byId("banner"), fault);
+  byId("save-rack").replaceWith(h("span", { id: "save-rack" }, pictureButtons(() => "rackfab-rack", () => rackPicture(app, rack.svg))));
+  byId("share").addEventListener("click", share);
+  new Help({ app, rack, time, find });
   new ResizeObserver(() => app.refresh()).observe(byId("rack"));
+  empty({ title: "Connecting to the rack", text: "The first state arrives within a second." });
   app.session = await api.open();
-  sources().catch((e) => toast(e.message, true));
+  if (known(address.read("tab"))) view(address.read("tab"), app);
+  if (address.read("source")) await sources();
+  else sources().catch((e) => toast(e.message, true));
   api.listen({
     rack: onRack, frame: onFrame, missed: (n) => { app.missed += n; },
-    lost: () => { app.status = null; header(); },
+    lost: () => {
+      app.lost.closed ||= Date.now();
+      app.status = null;
+      header();
+      banner.update();
+    },
   });
 }
 
 // rackfab is for tests and for the console of the browser.
 window.rackfab = app;
-main().catch((e) => toast(e.message, true));
+main().catch((e) => {
+  toast(e.message, true);
+  empty({ title: "This page cannot reach its server", text: `${e.message}. Check that rackfab up or rackfab page still runs, and reload.` });
+});

@@ -3,6 +3,7 @@
 
 import { s, mark } from "./dom.js";
 import * as format from "./format.js";
+import { brush } from "./brush.js";
 
 // The palette is that of Okabe and Ito. Lines also differ by dashes.
 const palette = ["c-blue", "c-orange", "c-green", "c-purple", "c-red", "c-sky", "c-yellow", "c-ink"];
@@ -37,7 +38,8 @@ function nice(v) {
 export const topOf = (lines) => nice(Math.max(...lines.flatMap((l) => l.points.map((p) => p[1])), 0));
 
 // chart draws lines [{name, points: [[ps, value]]}] with options {width, height, from,
-// to, top, show (of values), cursor, label, onpick}.
+// to, top, show (of values), cursor, label, onpick, span}. onpick gets the instant of a
+// click; a span has set, zoom, move and clear, for drags and the wheel along the time axis.
 export function chart(svg, lines, o) {
   const { width, height } = o, left = 52, right = 8, above = 6, below = 18;
   const w = Math.max(width - left - right, 10), hgt = height - above - below;
@@ -71,14 +73,14 @@ export function chart(svg, lines, o) {
   if (o.cursor !== undefined && o.cursor >= from && o.cursor <= to) {
     parts.push(s("line", { class: "cursor", x1: x(o.cursor), x2: x(o.cursor), y1: above, y2: above + hgt }));
   }
-  svg.replaceChildren(...parts);
+  svg.replaceChildren(...parts, ...(svg.band ? [svg.band] : []));
   svg.scale = { from, to, left, w, x, y, above, hgt, lines, show: o.show };
-  if (!svg.dataset.live) trackPointer(svg, o.onpick);
+  if (!svg.dataset.live) trackPointer(svg, o);
 }
 
 // trackPointer shows the values under the pointer, and calls onpick with the instant of a
 // click.
-function trackPointer(svg, onpick) {
+function trackPointer(svg, { onpick, span }) {
   svg.dataset.live = "1";
   const at = (e) => {
     const { from, to, left, w } = svg.scale, box = svg.getBoundingClientRect();
@@ -100,7 +102,15 @@ function trackPointer(svg, onpick) {
       text.map((v, i) => s("text", { x: bx + 6, y: 14 + i * 13, text: v }))));
   });
   svg.addEventListener("pointerleave", () => svg.querySelector(".under")?.remove());
-  if (onpick) {
+  if (span) {
+    svg.classList.add("picks");
+    const band = (x0, x1) => {
+      svg.band?.remove();
+      svg.band = x0 === undefined ? null : s("rect", { class: "band", x: x0, y: svg.scale.above, width: x1 - x0, height: svg.scale.hgt });
+      if (svg.band) svg.append(svg.band);
+    };
+    brush(svg, { span, pick: onpick, scale: () => svg.scale, band });
+  } else if (onpick) {
     svg.classList.add("picks");
     svg.addEventListener("click", (e) => {
       const t = at(e);

@@ -1,152 +1,89 @@
-// Two runs, or two schemes, side by side on one scale.
+// Compare: any number of runs, or schemes of a run, side by side on one time axis and scale.
 
-import { h, s, put, toast } from "./dom.js";
-import { call, get } from "./api.js";
+import { h, s, notice, put, toast } from "./dom.js";
 import * as format from "./format.js";
+import * as address from "./address.js";
 import { chart, key, topOf } from "./chart.js";
-import { saveCSV, saveSVG } from "./export.js";
-import { binOf, means, sumOf } from "./bins.js";
-import { pairOf, results, runs } from "./stored.js";
-import { QUEUE, PAUSES_SENT, wholeOf } from "./model.js";
+import { pictureButtons, saveCSV } from "./export.js";
+import { rackMarks } from "./marks.js";
+import { Rack } from "./rack.js";
+import { runs } from "./stored.js";
+import { metrics } from "./sources.js";
+import { explain } from "./explain.js";
+import { burstWindow, contextOf, factsOf, linesOf, named, opened, pictureOf, spread } from "./columns.js";
 
-const gbit = (v) => format.rate(v);
+const overview = ["goodput", "queue", "pauses"]; // the metrics shown first
+const suggested = ["pfc", "dcqcn", "pcn"]; // the schemes of a run shown first
 
-// metrics lists the series that can be compared, and where the collector and a finished
-// run store them.
-const metrics = [
-  { id: "goodput", name: "Goodput per flow", show: gbit, metric: "rackfab.flow.delivered", by: "flow", per: 8e12, file: (r) => r.delivered_bytes, perBin: 8e12 },
-  { id: "rate", name: "CC rate limit per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", level: true, file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
-  { id: "sent", name: "TX rate per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
-  { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue.max", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
-  { id: "pauses", name: "PAUSE frames per ms, mean over 250 us", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9, mean: 250e6 },
-  { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "pair", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
-  { id: "wasted", name: "Credit wasted", show: gbit, metric: "rackfab.credit.wasted", by: "pair", per: 8e12, file: (r) => r.credit_wasted_bytes, perBin: 8e12 },
-  { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "pair", level: true, file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
-];
-
-const lines = 6; // of a panel: the largest
-
-// overview lists the metrics shown first.
-const overview = ["goodput", "queue", "pauses"];
-
-const state = { sources: [], cache: new Map(), sides: [] };
-let box, app;
+const state = { sources: [], chosen: [], columns: [], rows: [], window: null, cursor: null, victim: "", racks: [] };
+let box, app, drawing = 0, playing = 0;
 
 export function start(view, a) {
   box = view;
   app = a;
+  const time = (id, label) => h("input", { id, size: 8, placeholder: label, autocomplete: "off", onchange: () => { state.cursor = null; draw(); } });
   state.metric = h("select", { id: "compare-metric", onchange: draw }, h("option", { value: "", text: "Goodput, queue, PAUSE" }), metrics.map((m) => h("option", { value: m.id, text: m.name })));
-  state.from = h("input", { id: "compare-from", size: 7, placeholder: "start", autocomplete: "off", onchange: draw });
-  state.to = h("input", { id: "compare-to", size: 7, placeholder: "end", autocomplete: "off", onchange: draw });
-  state.note = h("p", { class: "hint" });
-  state.sides = ["A", "B"].map((name) => {
-    const select = h("select", { id: `compare-${name.toLowerCase()}`, "aria-label": `Run ${name}`, onchange: draw });
-    return { name, select, panels: h("div", { class: "panels" }) };
-  });
+  state.from = time("compare-from", "start");
+  state.to = time("compare-to", "end");
+  state.add = h("select", { id: "compare-add", "aria-label": "Add a run", onchange: () => add(state.add.value) });
+  state.metric.value = address.read("show");
+  [state.from.value, state.to.value] = [address.read("from"), address.read("to")];
+  state.cursor = address.readInstant("cursor");
+  state.selected = address.read("mark");
+  state.note = h("div");
+  state.body = h("div", { class: "compare" });
+  const small = (label, ...inputs) => h("label", { class: "small" }, label, inputs);
   box.append(h("div", { class: "card" },
-    h("div", { class: "view-head" }, h("h2", { text: "Two runs on one scale" }), h("label", { class: "small" }, "Show ", state.metric), h("label", { class: "small" }, "from ", state.from), h("label", { class: "small" }, "to ", state.to),
-      h("span", { class: "gap" }), h("button", { class: "quiet", text: "CSV", onclick: save }), h("button", { class: "quiet", text: "SVG", onclick: saveAll })),
-    state.note,
-    h("div", { class: "pair" }, state.sides.map((v) => h("figure", {}, h("figcaption", {}, v.select), v.panels)))));
-  new ResizeObserver(() => { if (box.clientWidth) draw(); }).observe(box);
+    h("div", { class: "view-head" }, h("h2", { text: "Side by side" }), state.add, small("Show ", state.metric), small("from ", state.from), small("to ", state.to),
+      h("button", { id: "compare-burst", text: "Burst", title: "Show the burst", onclick: () => fit(false) }), h("button", { id: "compare-whole", text: "Whole run", onclick: () => fit(true) }),
+      h("button", { class: "quiet", text: "Refresh", title: "Look for new runs", onclick: shown }),
+      h("span", { class: "saves" }, h("button", { class: "quiet", text: "CSV", onclick: save }), pictureButtons(() => "rackfab-compare", picture))),
+    state.note, state.body));
+  let width = 0;
+  new ResizeObserver(() => { if (box.clientWidth && box.clientWidth !== width) { width = box.clientWidth; draw(); } }).observe(box);
 }
 
-export function shown() { list().then(draw).catch((e) => toast(e.message, true)); }
-
-// list collects the sources: the live rack, runs of the collector, and the schemes of
-// finished runs.
-async function list() {
-  const all = app.history.length ? [{ id: "live", label: `${app.stored ? "shown" : "live"} rack · ${app.model?.scheme ?? ""}` }] : [];
-  const known = await runs(app.session);
-  const folders = await Promise.all(known.map(async (r) => {
-    if (!r.folder) return [{ id: r.id, label: r.label, run: r.run.run }];
-    try {
-      return (await results(r.folder)).runs.map((one) => ({ id: `${r.id}:${one.scheme}`, label: `${one.scheme} · ${r.folder}`, folder: r.folder, scheme: one.scheme }));
-    } catch {
-      return []; // a folder that is being written
-    }
-  }));
-  state.sources = all.concat(folders.flat());
-  const guess = pair();
-  state.sides.forEach((side, i) => {
-    const before = side.select.value;
-    side.select.replaceChildren(...state.sources.map((v) => h("option", { value: v.id, text: v.label })));
-    side.select.value = state.sources.some((v) => v.id === before) ? before : (guess[i]?.id ?? "");
-  });
+// shown lists the sources again and draws.
+export async function shown() {
+  if (!state.columns.length) state.note.replaceChildren(notice({ title: "Reading the runs" }));
+  try {
+    const live = app.run.length && app.model && !app.stored ? [{ id: "live", label: `live rack · ${app.status?.scheme ?? app.model.scheme}`, scheme: app.status?.scheme ?? app.model.scheme, live: true }] : [];
+    state.sources = live.concat(await runs(app.session));
+    const wanted = (state.chosen.length ? state.chosen : address.read("runs").split(",").filter(Boolean).map((id) => id.replaceAll("%2C", ",")));
+    const known = wanted.filter((id) => state.sources.some((v) => v.id === id));
+    if (known.length < wanted.length) toast(`not here any more: ${wanted.filter((id) => !known.includes(id)).join(", ")}`, true);
+    state.chosen = known.length ? known : suggestion().map((v) => v.id);
+    await draw();
+  } catch (e) {
+    state.note.replaceChildren(notice({ title: "The runs cannot be read", text: e.message, actions: [h("button", { text: "Try again", onclick: shown })] }));
+  }
 }
 
-// pair suggests two sources: pfc and pcn of one finished run, else any two schemes of one
-// run, else the first two sources.
-function pair() {
+// suggestion returns the sources shown first: pfc, dcqcn and pcn of the latest finished
+// run, or any three schemes of it; else three different schemes of the collector; else
+// the live rack.
+function suggestion() {
+  const first = (list) => {
+    const known = suggested.flatMap((name) => list.find((v) => v.scheme === name) ?? []);
+    return known.length > 1 ? known : list.slice(0, 3);
+  };
   const folders = [...new Set(state.sources.map((v) => v.folder).filter(Boolean))].map((f) => state.sources.filter((v) => v.folder === f));
-  const scheme = (own, name) => own.find((v) => v.scheme === name);
-  const both = folders.find((own) => scheme(own, "pfc") && scheme(own, "pcn"));
-  if (both) return [scheme(both, "pfc"), scheme(both, "pcn")];
-  return folders.find((own) => own.length > 1) ?? [state.sources[0], state.sources[1] ?? state.sources[0]];
+  const several = folders.find((own) => own.length > 1) ?? folders[0];
+  if (several) return first(several);
+  const stored = state.sources.filter((v, i, all) => v.run && all.findIndex((o) => o.run && o.scheme === v.scheme) === i);
+  return stored.length > 1 ? first(stored) : state.sources.slice(0, 1);
 }
 
-// read returns the series of a source: [{name, points}].
-async function read(source, m) {
-  if (source.id === "live") return live(m);
-  const id = `${source.id}|${m.id}`;
-  if (!state.cache.has(id)) state.cache.set(id, source.run ? await stored(source, m) : await finished(source, m));
-  while (state.cache.size > 12) state.cache.delete(state.cache.keys().next().value);
-  return state.cache.get(id);
+function add(id) {
+  state.add.value = "";
+  if (!id || state.chosen.includes(id)) return;
+  state.chosen = [...state.chosen, id];
+  draw();
 }
 
-async function finished(source, m) {
-  const key = `file|${source.folder}`;
-  if (!state.cache.has(key)) state.cache.set(key, await get(`/api/runs/${encodeURIComponent(source.folder)}/series.json`));
-  const run = state.cache.get(key)[source.scheme], bin = run.bin_ps;
-  return (m.file(run) ?? []).map((v) => ({ name: v.name, bin, points: v.bins.map((n, i) => [(i + 1) * bin, m.perBin ? (n * m.perBin) / bin : n]) }));
-}
-
-async function stored(source, m) {
-  const out = await call("QuerySeries", { select: { run: source.run, metric: m.metric }, limit: 1000000 });
-  const series = out.series ?? [], bin = binOf(series) || 50e6, of = new Map();
-  for (const v of series) {
-    const name = m.by === "flow" ? wholeOf(v.flow ?? "") || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : pairOf(m.metric, v);
-    of.set(name, (of.get(name) ?? []).concat(v));
-  }
-  return [...of].map(([name, own]) => ({ name, bin, points: sumOf(own, bin, m.level).map(([t, v]) => [t, m.per ? (v * m.per) / bin : v]) }));
-}
-
-// Sums adds up series of the same name: the flows of a burst are one line, as in the files
-// of a finished run.
-class Sums {
-  constructor() { this.all = new Map(); }
-
-  add(name, t, v) {
-    if (!this.all.has(name)) this.all.set(name, new Map());
-    const one = this.all.get(name);
-    one.set(t, (one.get(t) ?? 0) + v);
-  }
-
-  lines() { return [...this.all].map(([name, sum]) => ({ name, points: [...sum].sort((a, b) => a[0] - b[0]) })); }
-}
-
-// live returns the series of the frames on the page.
-function live(m) {
-  const frames = app.history.frames, { model } = app, sums = new Sums();
-  for (let i = 1; i < frames.length; i++) {
-    const f = frames[i], was = frames[i - 1], span = f.at - was.at;
-    f.nodes.forEach((n, node) => {
-      if (m.by === "port") {
-        for (const lane of model.nodes[node].lanes) {
-          const p = n.p[model.lanes[lane].port], b = was.nodes[node].p[model.lanes[lane].port];
-          sums.add(model.lanes[lane].id, f.at, m.id === "queue" ? p[QUEUE] : ((p[PAUSES_SENT] - b[PAUSES_SENT]) * 1e9) / span);
-        }
-      } else if (m.by === "flow") {
-        for (const e of n.f ?? []) {
-          const b = was.nodes[node].f?.find((v) => v[0] === e[0]);
-          const grown = (at) => (b && b[1] === e[1] ? (Math.max(e[at] - b[at], 0) * 8e12) / span : 0);
-          if (m.id === "rate") sums.add(wholeOf(e[0]), f.at, e[2]);
-          else if (m.id === "goodput" || m.id === "sent") sums.add(wholeOf(e[0]), f.at, grown(m.id === "goodput" ? 4 : 3));
-        }
-      }
-    });
-  }
-  return sums.lines();
+function fit(whole) {
+  [state.from.value, state.to.value, state.cursor] = whole ? ["0us", "", null] : ["", "", null];
+  draw();
 }
 
 const span = (input) => {
@@ -159,61 +96,168 @@ const span = (input) => {
   }
 };
 
-const chosen = () => (state.metric.value ? [state.metric.value] : overview).map((id) => metrics.find((v) => v.id === id));
-
-async function draw() {
-  put(state.note, state.sources.length ? "" : "Nothing to compare: no live rack, no run in the collector, no finished run.");
-  state.drawn = [];
-  for (const m of chosen()) state.drawn.push(await both(m));
-  const ends = state.drawn.flatMap((d) => d.sides.flat()).filter((l) => l.points.length);
-  const first = Math.min(...ends.map((l) => l.points[0][0]), Infinity);
-  const from = span(state.from) ?? (first < 1e9 ? 0 : first);
-  const to = span(state.to) ?? Math.max(...ends.map((l) => l.points.at(-1)[0]), 1);
-  state.sides.forEach((side, i) => {
-    side.panels.replaceChildren(...state.drawn.map((d) => panel(d, i, Number.isFinite(from) ? from : 0, to, side.panels.clientWidth)));
+// remember writes the view to the address.
+function remember() {
+  address.write({
+    runs: state.chosen.map((id) => id.replaceAll(",", "%2C")).join(","), show: state.metric.value, from: state.from.value.trim(), to: state.to.value.trim(),
+    cursor: state.cursor === null ? null : address.instant(state.cursor), mark: state.selected,
   });
 }
 
-// both returns the largest lines of a metric in two runs, the same lines in each.
-async function both(m) {
-  const sides = await Promise.all(state.sides.map(async (side) => {
-    const source = state.sources.find((v) => v.id === side.select.value);
-    try {
-      const list = source ? await read(source, m) : [];
-      return m.mean ? list.map((l) => ({ ...l, points: means(l.points, l.bin ?? m.mean, m.mean) })) : list;
-    } catch (e) {
-      toast(e.message, true);
-      return [];
-    }
-  }));
-  const from = span(state.from) ?? 0, to = span(state.to) ?? Infinity;
-  const size = new Map();
-  for (const l of sides.flat()) {
-    const peak = l.points.reduce((most, p) => (p[0] >= from && p[0] <= to && p[1] > most ? p[1] : most), 0);
-    size.set(l.name, Math.max(size.get(l.name) ?? 0, peak));
+// draw reads the columns and draws everything. A later call replaces an earlier one.
+async function draw() {
+  const turn = ++drawing;
+  const free = state.sources.filter((v) => !state.chosen.includes(v.id));
+  state.add.replaceChildren(h("option", { value: "", text: "Add a run…" }), ...free.map((v) => h("option", { value: v.id, text: v.label })));
+  state.add.disabled = !free.length;
+  if (!state.sources.length) {
+    state.body.replaceChildren();
+    state.note.replaceChildren(nothing());
+    return;
   }
-  const least = 0.01 * Math.max(0, ...size.values());
-  const names = [...size].filter((e) => e[1] > least).sort((a, b) => b[1] - a[1]).slice(0, lines).map((e) => e[0]).sort();
-  const drawn = sides.map((list) => names.map((name, i) => ({ name, style: i, points: (list.find((l) => l.name === name)?.points ?? []).filter((p) => p[0] >= from && p[0] <= to) })));
-  return { m, sides: drawn, top: topOf(drawn.flat()) };
+  if (!state.columns.length) state.note.replaceChildren(notice({ title: "Reading the series" }));
+  const columns = await opened(state.chosen.map((id) => state.sources.find((v) => v.id === id)).filter(Boolean), app);
+  const window = await windowOf(columns);
+  const rows = await Promise.all((state.metric.value ? [state.metric.value] : overview).map((id) => linesOf(id, columns, window.from, window.to)));
+  const goodput = rows.find((r) => r.m.id === "goodput") ?? await linesOf("goodput", columns, window.from, window.to);
+  await Promise.all(columns.map(async (c) => {
+    if (c.error) return;
+    c.rec = await c.recording(window.from, window.to);
+    c.spread = spread(c.rec, window.from, window.to);
+  }));
+  if (turn !== drawing) return;
+  Object.assign(state, { columns, rows, window, goodput, victim: columns.flatMap((c) => c.spread?.victims ?? [])[0] ?? "" });
+  const worst = columns.filter((c) => c.spread).sort((a, b) => b.spread.weight - a.spread.weight)[0];
+  if (state.cursor === null || state.cursor < window.from || state.cursor > window.to) state.cursor = worst?.spread.busiest ?? window.from;
+  state.note.replaceChildren();
+  build();
+  remember();
 }
 
-function panel(d, i, from, to, width) {
-  const svg = s("svg", { class: "chart" }), drawn = d.sides[i];
-  chart(svg, drawn, { width: Math.max(width, 240), height: state.metric.value ? 340 : 168, from, to, top: d.top, show: d.m.show, label: d.m.name });
-  const none = drawn.length ? "" : h("span", { class: "hint", text: "none in either run" });
-  return h("div", { class: "panel" }, h("h3", { text: d.m.name }), svg, h("div", { class: "keys" }, none, key(drawn).map(([mark, name]) => h("span", {}, mark, name))));
+// windowOf returns the chosen window: by default the bursts, else all points.
+async function windowOf(columns) {
+  const burst = state.from.value.trim() || state.to.value.trim() ? null : burstWindow(columns);
+  if (burst) return burst;
+  const all = (await linesOf("queue", columns, 0, Infinity)).columns.flat().concat((await linesOf("goodput", columns, 0, Infinity)).columns.flat()).filter((l) => l.points.length);
+  const first = Math.min(...all.map((l) => l.points[0][0]), Infinity), last = Math.max(...all.map((l) => l.points.at(-1)[0]), 1);
+  const from = span(state.from) ?? (first < 1e9 || !Number.isFinite(first) ? 0 : first);
+  return { from, to: Math.max(span(state.to) ?? last, from + 1e6) };
 }
 
-function saveAll() {
-  state.sides.forEach((side) => side.panels.querySelectorAll("svg.chart").forEach((svg, i) => saveSVG(`rackfab-compare-${side.name}-${i + 1}`, svg)));
+function nothing() {
+  const folder = app.session.runs;
+  return notice({ title: folder ? `No finished run in ${folder}/, no live rack, no run in a collector` : "Nothing to compare", text: "Run a scenario under several schemes, and press Refresh:", commands: [`rackfab run pcn-16to2 --out ${folder || "runs"}/a`],
+    actions: [h("button", { text: "Refresh", onclick: shown })] });
+}
+
+// build lays the columns out: heads, rack pictures, the time, the victim, the metrics.
+function build() {
+  const { columns, rows } = state, names = named(columns);
+  state.body.style.setProperty("--columns", columns.length);
+  state.slider = h("input", { id: "compare-at", type: "range", min: state.window.from, max: state.window.to, step: 1, "aria-label": "Instant of the rack pictures", oninput: () => seek(Number(state.slider.value)) });
+  state.instant = h("output", { class: "instant" });
+  state.play = h("button", { class: "quiet", id: "compare-play", text: playing ? "Stop" : "Play", onclick: play });
+  state.racks = columns.map(() => ({ box: h("div", { class: "compare-rack" }), facts: h("p", { class: "facts" }) }));
+  const row = (title, keys, cells) => [h("div", { class: "row-title across" }, h("h3", { text: title }), h("span", { class: "keys" }, keys.map(([mark, name]) => h("span", {}, mark, name)))), ...cells];
+  state.charts = [];
+  const wide = Math.max(state.body.clientWidth - 20, 300), least = 250, width = Math.max((wide - 18 * (columns.length - 1)) / columns.length, Math.min(least, wide));
+  const plots = rows.map((r) => row(r.m.name, r.columns[0]?.length ? key(r.columns[0]) : [[h("span", { class: "hint", text: "none in any run" }), ""]], columns.map((c, i) => {
+    const svg = s("svg", { class: "chart" });
+    state.charts.push({ svg, lines: r.columns[i], o: { width, height: state.metric.value ? 320 : 150, top: r.top, show: r.m.show, label: `${r.m.name}, ${names[i]}` } });
+    return h("figure", {}, h("figcaption", { text: names[i] }), svg);
+  })));
+  state.body.replaceChildren(
+    ...columns.map((c, i) => h("div", { class: "column-head" }, h("h3", { text: names[i], title: c.source.label }), h("span", { class: "soft", text: names[i].includes(" · ") ? "" : c.source.label.replace(`${c.source.scheme} · `, "") }),
+      columns.length > 1 && h("button", { class: "quiet", "aria-label": `Remove ${names[i]}`, title: "Remove", text: "×", onclick: () => remove(c.source.id) }))),
+    ...columns.map((c, i) => h("div", {}, c.error ? notice({ title: "This run cannot be read", text: c.error }) : state.racks[i].box, state.racks[i].facts)),
+    h("div", { class: "across axis-row" }, state.play, state.instant, state.slider),
+    h("ul", { class: "legend across", "aria-label": "Legend" }, rackMarks().map(([mark, name]) => h("li", {}, mark, name)), columns.some((c) => c.source.folder) && h("li", { text: "· files of finished runs have no load of links" })),
+    ...victimRow(wide, names), ...plots.flat());
+  columns.forEach((c, i) => c.rec && show(state.racks[i], c));
+  seek(state.cursor);
+}
+
+function remove(id) {
+  state.chosen = state.chosen.filter((v) => v !== id);
+  draw();
+}
+
+// show draws the rack of a column. The racks have one scale of queues.
+function show(one, c) {
+  one.rack = new Rack(one.box, (what) => {
+    const text = address.nameOf(c.rec.model, what);
+    state.selected = text === state.selected ? "" : text;
+    seek(state.cursor);
+  }, (what) => explain(contextOf(c.rec, state.cursor), what));
+  one.rack.show(c.rec.model);
+}
+
+// victimRow draws the goodput of the victim under all schemes in one chart, and the
+// figures of each column.
+function victimRow(wide, names) {
+  const { columns, victim, window } = state, rows = columns.map((c, i) => factsOf(c, victim, state.goodput.columns[i], c.spread?.pauses, window));
+  const table = h("div", { class: "scroll" }, h("table", { id: "compare-figures" }, h("thead", {}, h("tr", {}, h("th", { class: "text", text: "scheme" }), Object.keys(rows[0] ?? {}).map((name) => h("th", { text: name })))),
+    h("tbody", {}, rows.map((facts, i) => h("tr", {}, h("td", { class: "text strong", text: names[i] }), Object.values(facts).map((v) => h("td", { text: v })))))));
+  if (!victim) return [h("div", { class: "across victim-row" }, h("div", {}, h("h3", { text: "No victim in this window" }), h("p", { class: "hint", text: "No flow outside the bursts crosses a paused link but not the congested port." })), table)];
+  const lines = columns.map((c, i) => ({ name: names[i], style: i, points: state.goodput.columns[i]?.find((l) => l.name === victim)?.points ?? [] })), svg = s("svg", { class: "chart" });
+  const half = wide > 900 ? Math.floor(wide * 0.5) : wide;
+  state.charts.push({ svg, lines, victim: true, o: { width: half, height: 170, top: topOf(lines), show: format.rate, label: `Goodput of ${victim}` } });
+  const collected = columns.filter((c) => c.source.run && app.session.collector);
+  return [h("div", { class: "across victim-row" },
+    h("figure", {}, h("div", { class: "row-title" }, h("h3", { text: `Goodput of ${victim}, the victim` }), h("span", { class: "keys" }, key(lines).map(([mark, name]) => h("span", {}, mark, name)))), svg),
+    h("div", {}, table, collected.map((c) => h("button", { class: "quiet", text: `Slowest message of ${victim} under ${c.source.scheme}`, onclick: () => app.traces({ flow: victim, run: c.source.run.run, first: true }) }))))];
+}
+
+// seek shows an instant in all columns.
+function seek(at) {
+  state.cursor = Math.round(at);
+  put(state.instant, format.instant(state.cursor));
+  state.slider.value = state.cursor;
+  const shown = state.columns.map((c) => c.rec && pictureOf(c.rec, state.cursor));
+  const scale = Math.max(50e3, ...state.columns.map((c) => c.spread?.longest ?? 0));
+  shown.forEach((p, i) => {
+    if (!p) return;
+    const { rack, facts } = state.racks[i], { model } = state.columns[i].rec;
+    rack.queueScale = scale;
+    rack.update(p.snap, p.trees, p.victims, address.selectionOf(model, state.selected ?? ""));
+    const paused = p.snap.lanes.filter((l) => l.recentlyPaused).length, queue = Math.max(0, ...p.snap.lanes.map((l) => l.queue)), names = [...p.victims.keys()];
+    put(facts, `${paused ? `${paused} ${paused === 1 ? "link" : "links"} paused` : "no link paused"} · longest queue ${format.bytes(queue)}${names.length ? ` · victim ${names.slice(0, 3).join(", ")}` : ""}`);
+  });
+  for (const c of state.charts) chart(c.svg, c.lines, { ...c.o, from: state.window.from, to: state.window.to, cursor: state.cursor, onpick: seek });
+  remember();
+}
+
+// play moves through the window in ten seconds.
+function play() {
+  clearInterval(playing);
+  playing = playing ? 0 : setInterval(() => {
+    const { from, to } = state.window, next = state.cursor + (to - from) / 200;
+    if (box.hidden || next > to) play();
+    else seek(next);
+  }, 50);
+  if (playing && state.cursor + (state.window.to - state.window.from) / 200 > state.window.to) seek(state.window.from);
+  put(state.play, playing ? "Stop" : "Play");
+}
+
+// picture returns everything drawn, with legends, scenario, schemes and times.
+function picture() {
+  const { columns, rows, window, victim, charts } = state, names = named(columns), cells = (list) => list.map((svg, i) => ({ title: names[i], svg }));
+  if (!columns.length) throw new Error("there is nothing to save: add a run");
+  const plots = charts.filter((c) => !c.victim), overlay = charts.find((c) => c.victim);
+  const facts = columns.map((c, i) => `${names[i]}: ${Object.entries(factsOf(c, victim, state.goodput.columns[i], c.spread?.pauses, window)).map(([k, v]) => `${k} ${v}`).join(" · ")}`);
+  return {
+    title: `${[...new Set(columns.map((c) => c.scenario).filter(Boolean))].join(", ")}: ${names.join(", ")}`,
+    facts: [`${format.instant(window.from)} to ${format.instant(window.to)}; racks at ${format.instant(state.cursor)}`, ...facts],
+    rows: [{ cells: state.racks.flatMap((r, i) => (r.rack ? [{ title: names[i], svg: r.rack.svg }] : [])), keys: rackMarks() },
+      ...(overlay ? [{ title: `Goodput of ${victim}, the victim`, cells: [{ svg: overlay.svg }], keys: key(overlay.lines) }] : []),
+      ...rows.map((r, k) => ({ title: r.m.name, cells: cells(plots.slice(k * columns.length, (k + 1) * columns.length).map((c) => c.svg)), keys: key(r.columns[0] ?? []) }))],
+  };
 }
 
 function save() {
   const rows = [["run", "series", "line", "at_ps", "value"]];
-  state.sides.forEach((side, i) => {
-    const label = side.select.selectedOptions[0]?.textContent ?? side.name;
-    for (const d of state.drawn ?? []) for (const l of d.sides[i]) for (const [t, v] of l.points) rows.push([label, d.m.name, l.name, t, v]);
+  state.columns.forEach((c, i) => {
+    for (const r of state.rows) for (const l of r.columns[i]) for (const [t, v] of l.points) rows.push([c.source.label, r.m.name, l.name, t, v]);
   });
   saveCSV("rackfab-compare", rows);
 }

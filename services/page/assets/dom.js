@@ -33,6 +33,12 @@ export function mark(element, key, value) {
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+// notice builds a message in the place of missing content: {title, text, commands (to type
+// in a terminal), more (text below them), actions (elements)}.
+export const notice = ({ title, text, commands = [], more, actions = [] }) => h("div", { class: "notice" },
+  h("p", { class: "notice-title", text: title }), text && h("p", { text }), commands.map((c) => h("p", {}, h("code", { text: c }))), more && h("p", { text: more }),
+  actions.length > 0 && h("p", { class: "notice-actions" }, actions));
+
 // toast shows a message for some seconds.
 let hide;
 export function toast(text, bad = false) {

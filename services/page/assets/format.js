@@ -27,6 +27,8 @@ export const bytes = (n) => (n ? scaled(n, [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"
 
 export const count = (n) => (Math.abs(n) >= 1e4 ? scaled(n, [[1e9, "G"], [1e6, "M"], [1e3, "k"]]).replace(" ", "") : trim(digits(n)));
 
+export const perMs = (n) => (n ? `${count(n)}/ms` : "0");
+
 export const share = (v) => `${Math.round(v * 100)} %`;
 
 export const pace = (ps) => (ps ? `${time(ps)}/s` : "free");

@@ -1,10 +1,16 @@
 // A run so far, in bounded memory: when it is full, every second frame of its older
-// half goes. Frames hold counters since the start, so any two can be compared.
+// half goes. Frames hold counters since the start, so any two can be compared. The outline
+// keeps the figures of all frames.
+
+import { Outline, outlineOf } from "./outline.js";
+
+const ports = 400e3; // in all frames together
 
 export class History {
   constructor(cap = 900) {
     this.cap = cap;
     this.frames = [];
+    this.outline = new Outline();
     this.edits = 0; // counts changes of earlier frames
   }
 
@@ -12,8 +18,14 @@ export class History {
 
   get last() { return this.frames.at(-1); }
 
+  // full reports whether there are too many frames, fewer of them for a large rack.
+  get full() { return this.frames.length >= Math.min(this.cap, Math.max(60, ports / this.width)); }
+
+  get width() { return (this.frames[0]?.nodes ?? []).reduce((sum, n) => sum + n.p.length, 0) || 1; }
+
   clear() {
     this.frames.length = 0;
+    this.outline.clear();
     this.edits++;
   }
 
@@ -21,21 +33,25 @@ export class History {
   add(frame) {
     const last = this.last;
     if (last && frame.at < last.at) return;
+    this.outline.add(frame);
     if (last && frame.at === last.at) {
       this.frames[this.frames.length - 1] = frame;
       this.edits++;
       return;
     }
-    if (this.frames.length >= this.cap) this.thin();
+    if (this.full) this.thin();
     this.frames.push(frame);
   }
 
   // before prepends earlier frames.
   before(frames) {
-    const first = this.frames[0]?.at ?? Infinity;
-    this.frames = frames.filter((f) => f.at < first).concat(this.frames);
+    const first = this.frames[0]?.at ?? Infinity, now = this.frames;
+    const earlier = frames.filter((f) => f.at < first);
+    this.outline = outlineOf(earlier.concat(now));
+    this.frames = earlier;
+    while (this.full) this.thin();
+    this.frames = this.frames.concat(now);
     this.edits++;
-    while (this.frames.length > this.cap) this.thin();
   }
 
   thin() {

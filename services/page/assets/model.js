@@ -68,9 +68,12 @@ function lanesOf(path, model) {
 // Indices of a port's values; see frame.go.
 export const QUEUE = 0, SENT = 1, RECEIVED = 2, PAUSES_SENT = 3, PAUSES_IN = 4, MARKED = 5, DROPPED = 6, FLAGS = 7;
 
+// PAUSED_FOR is how long a port has been paused, in ps. Only frames of the collector have it.
+export const PAUSED_FOR = 8;
+
 const none = [0, 0, 0, 0, 0, 0, 0, 0];
 
-const portOf = (frame, node, port) => frame?.nodes[node]?.p[port] ?? none;
+export const portOf = (frame, node, port) => frame?.nodes[node]?.p[port] ?? none;
 
 // laneAt returns the state of a lane: rate, load of 0 to 1, queue in bytes, PAUSE frames
 // that pause it (in all and per ms), and whether it is paused or down.
@@ -89,10 +92,19 @@ export function laneAt(model, lane, frame, was) {
 }
 
 // snapshot returns the state of the rack in a frame, with rates since the previous frame.
-// Rates of flows, and whether a lane was paused recently, refer to an earlier frame,
-// because frames arrive in bursts.
-export function snapshot(model, frame, was, since = was) {
-  const lanes = model.lanes.map((l) => ({ ...laneAt(model, l.index, frame, was), recentlyPaused: laneAt(model, l.index, frame, since).paused }));
+// Calm rates and those of flows refer to an earlier frame, because frames arrive in bursts.
+// Whether a lane was paused recently, and the longest queues, refer to held, the frames of
+// the hold time up to this one.
+export function snapshot(model, frame, was, since = was, held = [since, frame]) {
+  const first = held[0];
+  const lanes = model.lanes.map((l) => {
+    const now = laneAt(model, l.index, frame, was), calm = laneAt(model, l.index, frame, since);
+    const long = first === since ? calm : laneAt(model, l.index, frame, first);
+    now.calmPauseRate = calm.pauseRate;
+    now.calmBps = Math.min(calm.bps, l.rate || calm.bps);
+    now.recentlyPaused = long.paused || (portOf(first, l.from, l.port)[FLAGS] & 1) === 1;
+    return now;
+  });
   const before = new Map();
   for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
   const span = since ? frame.at - since.at : 0;
@@ -104,5 +116,5 @@ export function snapshot(model, frame, was, since = was) {
       flows.push({ name, count, rate, goodput: per(acked, 4), sent: per(sent, 3) });
     }
   });
-  return { at: frame.at, frame, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
+  return { at: frame.at, frame, held, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
 }

@@ -2,11 +2,12 @@
 
 import { h, s, byId, mark, put } from "./dom.js";
 import * as format from "./format.js";
-import { laneAt } from "./model.js";
 import { chart, key } from "./chart.js";
 import { apply } from "./act.js";
-import { saveCSV, saveSVG } from "./export.js";
+import { pictureButtons, saveCSV } from "./export.js";
+import { rackMarks } from "./marks.js";
 import { Series } from "./series.js";
+import { explain } from "./explain.js";
 
 const title = (model, what) => {
   if (what.kind === "lane") return `Link ${model.lanes[what.lane].id.replace("->", " → ")}`;
@@ -33,20 +34,22 @@ export class Panel {
       return;
     }
     this.facts = h("p", { class: "facts" });
+    this.words = h("div", { class: "words" });
     this.body = h("div", { class: "charts" });
     this.charts = [];
     this.box.replaceChildren(
       h("div", { class: "row-title" }, h("h3", { text: title(model, what) }),
-        h("button", { class: "quiet", onclick: () => this.saveCSV(), text: "CSV" }), h("button", { class: "quiet", onclick: () => this.saveSVG(), text: "SVG" })),
-      this.facts, this.actions(model, what), this.body, h("div", { id: "slow" }));
+        h("button", { class: "quiet", onclick: () => this.saveCSV(), text: "CSV" }), pictureButtons(() => this.fileName(), () => this.picture())),
+      this.facts, this.words, this.actions(model, what), this.body, h("div", { id: "slow" }));
     this.draw();
   }
 
   actions(model, what) {
     const box = h("div", { class: "act row" });
-    if (this.app.session.collector) {
+    if (this.app.messages()) {
       const q = what.kind === "flow" ? { flow: what.name } : what.kind === "node" ? { node: model.nodes[what.node].name } : { node: model.nodes[model.lanes[what.lane].from].name };
-      box.append(h("button", { id: "open-traces", onclick: () => this.app.traces(q), text: "Slowest messages" }));
+      const part = () => (this.app.span.part ? { fromPs: Math.round(this.app.span.from), toPs: Math.round(this.app.span.to) } : {});
+      box.append(h("button", { id: "open-traces", onclick: () => this.app.traces({ ...q, ...part() }), text: "Slowest messages" }));
     }
     if (!this.app.able()) return box;
     if (what.kind === "lane") {
@@ -64,8 +67,9 @@ export class Panel {
     const { what, app } = this, { model, history, snap } = app;
     if (!this.series || !snap) return;
     this.facts.textContent = facts(model, snap, what, app.victims);
+    put(this.words, explain(app, what.kind === "lane" ? { kind: "link", lanes: [[what.lane]] } : what).join(".\n"));
     const list = this.series.over(history).concat(app.far());
-    const frames = history.frames, width = Math.max(this.body.clientWidth, 200);
+    const width = Math.max(this.body.clientWidth, 200);
     while (this.charts.length > list.length) this.charts.pop().svg.parentElement.remove();
     while (this.charts.length < list.length) {
       const one = { head: h("figcaption"), svg: s("svg", { class: "chart" }) };
@@ -79,8 +83,8 @@ export class Panel {
         one.said = head;
       }
       chart(one.svg, c.lines, {
-        width, height: 96, from: frames[0]?.at ?? 0, to: history.last?.at ?? 1, show: c.show, cursor: snap.at, label: c.name,
-        onpick: (t) => app.slow(t, what),
+        width, height: 96, from: app.span.from, to: app.span.to, show: c.show, cursor: snap.at, label: c.name,
+        onpick: (t, e) => app.pick(t, what, e), span: app.span,
       });
     });
     this.list = list;
@@ -89,11 +93,18 @@ export class Panel {
   saveCSV() {
     const rows = [["series", "line", "at_ps", "value"]];
     for (const c of this.list ?? []) for (const l of c.lines) for (const [t, v] of l.points) rows.push([c.name, l.name, t, v]);
-    saveCSV(`rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}`, rows);
+    saveCSV(this.fileName(), rows);
   }
 
-  saveSVG() {
-    this.charts.forEach((c, i) => saveSVG(`rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}-${i + 1}`, c.svg));
+  fileName() { return `rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}`; }
+
+  // picture returns the charts with their legends, the instant and the scenario.
+  picture() {
+    const { model, snap, history } = this.app;
+    return {
+      title: `${model.scenario} · ${title(model, this.what)}`, facts: [`${format.instant(history.frames[0]?.at ?? 0)} to ${format.instant(history.last?.at ?? 0)}; the line marks ${format.instant(snap.at)}`, this.facts.textContent],
+      rows: this.charts.map((c, i) => ({ title: this.list[i].name, cells: [{ svg: c.svg }], keys: this.list[i].lines.length > 1 ? key(this.list[i].lines) : [] })),
+    };
   }
 }
 
@@ -161,7 +172,7 @@ export function tiles(box, app) {
   const { model, snap, trees, victims } = app;
   let pauses = 0, queue = 0, where = "", paused = 0;
   snap.lanes.forEach((l, i) => {
-    pauses += laneAt(model, i, snap.frame, app.since).pauseRate;
+    pauses += l.calmPauseRate;
     paused += l.paused ? 1 : 0;
     if (l.queue > queue) [queue, where] = [l.queue, model.lanes[i].id.replace("->", " → ")];
   });
@@ -180,12 +191,21 @@ export function tiles(box, app) {
     if (t.children[2].textContent !== sub) t.children[2].textContent = sub;
     t.classList.toggle("loud", Boolean(loud));
   });
+  slowest(box.lastElementChild, app, names);
 }
 
-export const legend = () => byId("legend").replaceChildren(
-  h("li", {}, h("span", { class: "ramp" }, Array.from({ length: 6 }, (_, i) => h("i", { "data-q": i * 2 }))), "load"),
-  h("li", {}, h("span", { class: "l-thick" }), "rate"),
-  h("li", {}, h("span", { class: "l-queue" }), "queue"),
-  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "l-paused", d: "M1 5h24" }), s("path", { class: "l-arrow", d: "M10 1.5L6 5l4 3.500M18 1.500L14 5l4 3.500" })), "PAUSE"),
-  h("li", {}, h("span", { class: "l-tree" }), "tree"),
-  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "victim", d: "M1 5h24" })), "victim"));
+// slowest adds a button to the tile of victims that opens the slowest message of the last
+// victim. It stays when the flow is a victim no longer, because its messages complete later.
+function slowest(tile, app, names) {
+  const flow = app.victim = names.find((n) => !app.model.flows.get(n)?.burst) ?? app.victim;
+  let button = tile.querySelector("button");
+  if (!flow || !app.messages() || !app.model.flows.has(flow)) {
+    button?.remove();
+    return;
+  }
+  if (!button) tile.append(button = h("button", { class: "quiet", id: "victim-slowest", onclick: () => app.slowest(app.victim) }));
+  put(button, "Slowest message");
+  mark(button, "title", `Slowest message of ${flow}`);
+}
+
+export const legend = () => byId("legend").replaceChildren(...rackMarks().map(([mark, name]) => h("li", {}, mark, name)));

@@ -62,14 +62,14 @@ function ofLanes(model, lanes) {
     { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
     pausesSent(model, lanes),
     pausesReceived(model, lanes),
-    { name: "marked frames per ms", show: format.count, lines: lines((l) => l.markRate) },
+    { name: "marked frames per ms", show: format.perMs, lines: lines((l) => l.markRate) },
   ];
 }
 
 // PAUSE on x->y is sent by x and pauses y, as in results.json: the PAUSE frames that pause
 // a lane are sent on the opposite lane.
 const pauses = (model, lanes, name) => ({
-  name, show: format.count, lines: lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => laneAt(model, model.lanes[lane].back, f, was).pauseRate })),
+  name, show: format.perMs, lines: lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => laneAt(model, model.lanes[lane].back, f, was).pauseRate })),
 });
 
 const pausesSent = (model, lanes) => pauses(model, lanes, "PAUSE sent per ms");
@@ -89,7 +89,7 @@ function ofNode(model, node) {
       { name: "RX goodput", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
     { ...pausesReceived(model, n.lanes), name: "PAUSE received per ms" },
     { ...pausesSent(model, n.lanes), name: "PAUSE sent per ms" },
-    { name: "entropy moves per ms", show: format.count, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({
+    { name: "entropy moves per ms", show: format.perMs, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({
       name, style: i, read: (f, was) => (Math.max(moves(f, node)[i] - moves(was, node)[i], 0) * 1e9) / (f.at - was.at) })) },
   ];
 }

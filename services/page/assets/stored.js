@@ -1,24 +1,36 @@
 // Stored runs: those in the collector, and the folders of finished runs. Both have series
-// by metric; runs of the collector can also be converted to frames and played back.
+// by metric, and can be played back.
 
 import { call, get } from "./api.js";
 import { binOf, sumOf } from "./bins.js";
+import { toast } from "./dom.js";
 import { History } from "./history.js";
-import { partOf } from "./model.js";
+import { build } from "./model.js";
+import { metricsOf, Recording } from "./recording.js";
 
 const most = 900; // frames of a played run
 
-// runs lists the stored runs: {id, label, scenario, scheme, frames}.
+// runs lists the stored runs, a run of one scheme each: {id, label, scheme}, and run (of the
+// collector) or folder.
 export async function runs(session) {
   const list = [];
   if (session.collector) {
-    const out = await call("ListRuns");
+    const out = await call("ListRuns").catch((e) => {
+      toast(`the collector does not answer: ${e.message}`, true);
+      return {}; // the finished runs remain
+    });
     for (const r of out.runs ?? []) {
-      list.push({ id: `collector:${r.run}`, label: `${r.scenario || r.run} · ${r.scheme ?? ""} · ${r.run}`, scenario: r.scenario, scheme: r.scheme ?? "", frames: true, run: r });
+      list.push({ id: `collector:${r.run}`, label: `${r.scheme ?? ""} · ${r.scenario || ""} · ${r.run}`, scheme: r.scheme ?? "", run: r });
     }
   }
   if (session.runs) {
-    for (const { name } of await get("/api/runs")) list.push({ id: `folder:${name}`, label: name, folder: name, frames: false });
+    const folders = await get("/api/runs");
+    const known = await Promise.all(folders.map(async ({ name, schemes }) => {
+      // A folder without a manifest may be incomplete: then it has no runs yet.
+      const all = schemes.length ? schemes : await results(name).then((r) => (r.runs ?? []).map((v) => v.scheme), () => []);
+      return all.map((scheme) => ({ id: `folder:${name}:${scheme}`, label: `${scheme} · ${session.runs}/${name}`, scheme, folder: name }));
+    }));
+    list.push(...known.flat());
   }
   return list;
 }
@@ -36,25 +48,79 @@ export function results(folder) {
   return read.get(folder);
 }
 
-// load converts a run of the collector to frames.
+// seriesOf returns the time series of all schemes of a finished run. They are fetched once.
+export function seriesOf(folder) {
+  if (!files.has(folder)) files.set(folder, get(`/api/runs/${encodeURIComponent(folder)}/series.json`));
+  while (files.size > 3) files.delete(files.keys().next().value);
+  return files.get(folder);
+}
+
+const files = new Map(); // folder -> the promise of its series
+
+// load returns a stored run with frames to play back: {source, topology, history, note}.
 export async function load(id, app) {
-  const known = await runs(app.session);
-  const source = known.find((r) => r.id === id);
-  if (!source?.run) throw new Error(`${id}: unknown run`);
-  const run = source.run.run;
-  const ask = (metric, stepPs) => call("QuerySeries", { select: { run, metric }, stepPs: String(stepPs), limit: 1000000 });
-  const start = Number(source.run.startPs ?? 0);
-  let end = Number(source.run.endPs ?? 0);
-  const probe = await ask("rackfab.port.sent", 0);
-  for (const s of probe.series ?? []) end = Math.max(end, Number(s.timesPs?.at(-1) ?? 0));
-  const bin = binOf(probe.series ?? []) || 50e6;
-  const step = Math.max(1, Math.ceil((end - start) / most / bin)) * bin;
-  const names = ["rackfab.port.sent", "rackfab.port.queue.max", "rackfab.port.pauses", "rackfab.port.paused", "rackfab.port.marks", "rackfab.flow.rate", "rackfab.flow.sent", "rackfab.flow.delivered"];
-  const answers = await Promise.all(names.map((m) => ask(m, step).catch(() => ({ series: [] }))));
-  const topology = await cabled(source, app, probe.series ?? []);
-  const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step - bin);
-  if (!history.length) throw new Error(`${id}: the collector has no series of ports`);
-  return { source, topology, history, note: answers.some((a) => a.truncated) ? "Too many points: the run is shown at a lower resolution." : "" };
+  const source = (await runs(app.session)).find((r) => r.id === id);
+  if (!source) throw new Error(`${id}: there is no such run. It may have been deleted, or belong to another folder (rackfab page --runs) or collector.`);
+  const recording = source.run ? await collected(source, app) : await finished(source);
+  const { times } = recording, step = Math.max(1, Math.ceil(times.length / most)), history = new History(most + 1);
+  for (let i = step - 1; i < times.length + step - 1; i += step) history.add(recording.frame(times[Math.min(i, times.length - 1)], step * recording.bin));
+  if (!history.length) throw new Error(`${id}: it has no series of ports. The collector stores them as the run proceeds.`);
+  return { source, topology: recording.topology, history, note: recording.note ?? "" };
+}
+
+// collected returns the recording of a run of the collector, or of the part between two
+// instants, in at most 900 steps.
+export async function collected(source, app, from, to) {
+  const { run } = source.run, part = from === undefined ? {} : range(from, to);
+  const ask = (metric, stepPs) => call("QuerySeries", { select: { run, metric }, limit: 1000000, stepPs: String(stepPs), ...part });
+  const probe = await ask(metricsOf[0], 0), ports = probe.series ?? [], bin = binOf(ports) || 50e6;
+  const ends = ports.flatMap((v) => [Number(v.timesPs?.[0] ?? 0), Number(v.timesPs?.at(-1) ?? 0)]);
+  const folds = Math.ceil((Math.max(...ends, 0) - Math.min(...ends, Infinity)) / most / bin);
+  const step = folds > 1 ? folds * bin : 0, late = step ? step - bin : 0; // folded points lie at the start of their step
+  const answers = await Promise.all(metricsOf.map((m, i) => (i || step ? ask(m, step).catch(() => ({})) : probe)));
+  const shifted = (v) => (late ? { ...v, timesPs: (v.timesPs ?? []).map((t) => Number(t) + late) } : v);
+  const series = Object.fromEntries(metricsOf.map((m, i) => [m, (answers[i].series ?? []).map(shifted)]));
+  width = bin;
+  const out = new Recording(await cabled(source, app, ports), series, step || bin);
+  if (answers.some((a) => a.truncated)) out.note = "Too many points: the run is shown at a lower resolution.";
+  return out;
+}
+
+let width = 50e6;
+
+// bin returns the width of the bins of the run that was read last, in ps.
+export const bin = () => width;
+
+// framesIn returns the frames of a range of the displayed run, from the collector or from
+// the files of a finished run.
+export async function framesIn(app, from, to) {
+  const source = app.stored ? app.source : { id: "live", scheme: "", run: { run: "", scenario: app.model.scenario } };
+  const recording = source.run ? await collected(source, app, from, to) : await finished(source);
+  return recording.times.filter((t) => t >= from && t <= to).map((t) => recording.frame(t));
+}
+
+const range = (from, to) => ({ fromPs: String(Math.max(0, Math.round(from))), toPs: String(Math.round(to) + 1) });
+
+// finished returns the recording of a finished run. Its files have PAUSE frames, queues and
+// long flows, but not the load of links.
+export async function finished(source) {
+  const [all, topology] = await Promise.all([seriesOf(source.folder), get(`/api/runs/${encodeURIComponent(source.folder)}/topology`)]);
+  const run = all[source.scheme];
+  if (!run) throw new Error(`${source.id}: series.json has no scheme ${source.scheme}`);
+  const bin = width = run.bin_ps, senders = new Map((topology.flows ?? []).map((f) => [f.name, f.from])), places = portsOf(topology);
+  const points = (bins) => ({ timesPs: bins.map((_, i) => (i + 1) * bin), values: bins });
+  const ofPorts = (list, name, bins) => (list ?? []).flatMap((v) => (places.has(v[name]) ? [{ ...places.get(v[name]), ...points(v[bins]) }] : []));
+  const ofFlows = (list, bins) => (list ?? []).filter((v) => senders.has(v.name)).map((v) => ({ flow: v.name, node: senders.get(v.name), ...points(v[bins]) }));
+  return new Recording(topology, {
+    "rackfab.port.queue.max": ofPorts(run.queue_bytes, "port", "peak"), "rackfab.port.pauses": ofPorts(run.pause_frames, "link", "bins"),
+    "rackfab.flow.rate": ofFlows(run.rate_bps, "bins_bps"), "rackfab.flow.sent": ofFlows(run.sent_bytes, "bins"), "rackfab.flow.delivered": ofFlows(run.delivered_bytes, "bins"),
+  }, bin);
+}
+
+// portsOf returns the port {node, port, peer} of each direction of a link, "s0->s1".
+function portsOf(topology) {
+  const model = build(topology);
+  return new Map(model.lanes.map((l) => [l.id, { node: model.nodes[l.from].name, port: l.port, peer: model.nodes[l.to].name }]));
 }
 
 // pacing returns the collector's series of credit and tokens at NICs: {name, lines:
@@ -78,18 +144,21 @@ export function pairOf(metric, v) {
   return `${v.node} ${v.direction ?? ""}`;
 }
 
-// cabled returns the topology of a stored run: that of the live rack if it runs the same
-// scenario, that of the built-in scenario, or one inferred from the series.
-async function cabled(source, app, series) {
+// cabled returns the topology of a run of the collector: that of the live rack if it runs the
+// same scenario, that of the built-in scenario, or one inferred from series of ports.
+export async function cabled(source, app, series) {
   const nodes = new Set(series.map((s) => s.node));
   const fits = (t) => t && (t.nodes ?? []).length >= nodes.size && [...nodes].every((n) => t.nodes.some((v) => v.name === n));
-  if (app.session.controller) {
-    const live = await call("GetTopology").catch(() => null);
-    if (live?.topology.scenario === source.scenario && fits(live.topology)) return live.topology;
-  }
-  const known = await get(`/api/scenarios/${encodeURIComponent(source.scenario || "-")}`).catch(() => null);
-  if (fits(known)) return known;
-  return inferred(source, series);
+  if (!cables.has(source.id)) cables.set(source.id, candidates(source, app));
+  return (await cables.get(source.id)).find(fits) ?? inferred(source, series);
+}
+
+const cables = new Map(); // id of a run -> the promise of the topologies that may be its own
+
+async function candidates(source, app) {
+  const live = app.session.controller && app.status ? await call("GetTopology").catch(() => null) : null;
+  const known = await get(`/api/scenarios/${encodeURIComponent(source.run.scenario || "-")}`).catch(() => null);
+  return [live?.topology.scenario === source.run.scenario && live.topology, known].filter(Boolean);
 }
 
 // inferred builds a topology from the ports that have series.
@@ -105,82 +174,5 @@ function inferred(source, series) {
     const back = ports.get(`${far(p)}/${p.node}${p.peer.slice(far(p).length)}`);
     if (back && p.node < far(p)) links.push({ a: p.node, b: far(p), aPort: p.port, bPort: back.port, rateBps: "40000000000", delayPs: "0" });
   }
-  return { scenario: source.scenario, scheme: source.scheme, nodes, links, flows: [] };
-}
-
-// framesOf converts series to frames with counters since the start. A point lies at the
-// end of its bin, folded points at the start of their step: late is the difference.
-function framesOf(topology, series, late) {
-  const times = new Set();
-  for (const list of Object.values(series)) for (const s of list) for (const t of s.timesPs ?? []) times.add(Number(t));
-  const order = [...times].sort((a, b) => a - b);
-  const index = new Map(order.map((t, i) => [t, i]));
-  const places = new Map(topology.nodes.map((n, i) => [n.name, i]));
-  const width = topology.nodes.map(() => 0);
-  for (const l of topology.links ?? []) {
-    for (const [name, port] of [[l.a, l.aPort ?? 0], [l.b, l.bPort ?? 0]]) width[places.get(name)] = Math.max(width[places.get(name)], port + 1);
-  }
-  const frames = order.map((t) => ({
-    at: t + late, state: "stored", nodes: topology.nodes.map((_, i) => ({ p: Array.from({ length: width[i] }, () => [0, 0, 0, 0, 0, 0, 0, 0]), f: [], d: 0 })),
-  }));
-  const fill = (metric, at, sum) => {
-    for (const s of series[metric]) {
-      const node = places.get(s.node), port = s.port ?? 0;
-      if (node === undefined || port >= width[node]) continue;
-      let total = 0, k = 0;
-      for (let i = 0; i < order.length; i++) {
-        let value = 0;
-        if (k < (s.timesPs?.length ?? 0) && index.get(Number(s.timesPs[k])) === i) value = s.values[k++];
-        total += value;
-        frames[i].nodes[node].p[port][at] = sum === "flag" ? (value > 0 ? 1 : 0) : sum ? total : value;
-      }
-    }
-  };
-  fill("rackfab.port.queue.max", 0, false);
-  fill("rackfab.port.sent", 1, true);
-  fill("rackfab.port.pauses", 3, true);
-  fill("rackfab.port.marks", 5, true);
-  fill("rackfab.port.paused", 7, "flag");
-  fillFlows(series, order, index, places, frames);
-  const history = new History(most + 1);
-  for (const f of frames) history.add(f);
-  return history;
-}
-
-// fillFlows adds the rate limit, sent and delivered bytes of flows; the flows of one
-// sender in one burst are combined.
-function fillFlows(series, order, index, places, frames) {
-  const entries = new Map();
-  const add = (metric, at, sum) => {
-    for (const s of series[metric]) {
-      if (!s.flow) continue;
-      const name = partOf(s.flow);
-      const values = new Float64Array(order.length);
-      let total = 0, value = 0, k = 0;
-      for (let i = 0; i < order.length; i++) {
-        if (k < s.timesPs.length && index.get(Number(s.timesPs[k])) === i) value = s.values[k++];
-        else if (sum) value = 0;
-        total += value;
-        values[i] = sum ? total : value;
-      }
-      const e = entries.get(name) ?? { parts: [null, null, null], node: undefined, n: 0 };
-      entries.set(name, e);
-      if (at === 0) e.n++;
-      if (at < 2) e.node ??= places.get(s.node);
-      const sumOf = (e.parts[at] ??= new Float64Array(order.length));
-      for (let i = 0; i < order.length; i++) sumOf[i] += values[i];
-    }
-  };
-  add("rackfab.flow.rate", 0, false);
-  add("rackfab.flow.sent", 1, true);
-  add("rackfab.flow.delivered", 2, true);
-  for (const [name, e] of entries) {
-    if (e.node === undefined) continue;
-    const [rate, sent, got] = e.parts;
-    const moves = (i) => [sent, got].some((v) => v && v[i] > (i ? v[i - 1] : 0));
-    let first = 0, last = order.length - 1;
-    while (first < last && !moves(first)) first++;
-    while (last > first && !moves(last)) last--;
-    for (let i = first; i <= last; i++) frames[i].nodes[e.node].f.push([name, Math.max(e.n, 1), rate?.[i] ?? 0, sent?.[i] ?? 0, got?.[i] ?? 0]);
-  }
+  return { scenario: source.run.scenario, scheme: source.scheme, nodes, links, flows: [] };
 }
