@@ -43,7 +43,7 @@ func TestLiveRunOnARunningRack(t *testing.T) {
 		if got := say(t, "impair", "off"); got != "the bus is not impaired\n" {
 			t.Error(got)
 		}
-		saved := say(t, "journal", "save", file)
+		saved := say(t, "journal", "save", file, "--overwrite")
 		digest := saved[strings.LastIndex(saved, " ")+1:]
 		if ended := say(t, "down"); !strings.HasSuffix(ended, digest) {
 			t.Errorf("saved %s, ended %s", saved, ended)

@@ -34,18 +34,22 @@ func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "rackfab",
 		Short:         "Emulate a rack fabric and its congestion management, exactly reproducibly",
+		Example:       startHere,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       cli.Versions(),
+		Version:       cli.Version(),
 	}
-	c.SetVersionTemplate("{{.Version}}\n")
+	cobra.AddTemplateFunc("versions", cli.Versions)
+	c.SetVersionTemplate("{{versions}}\n")
 	c.AddCommand(cli.VersionCommand())
 	c.AddCommand(batch.Commands()...)
 	c.AddCommand(live.Commands()...)
 	c.AddCommand(inspect.Commands()...)
 	c.AddCommand(query.Commands()...)
 	c.AddCommand(processes.Commands()...)
+	addCobraCommands(c)
 	addUsage(c)
+	addHelp(c)
 	completion.Add(c)
 	return c
 }
@@ -55,11 +59,30 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Batch runs:", []string{"run", "sweep", "report", "export", "import", "scenario", "topology", "schemes"}},
-	{"Live racks:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
+	{"Batch runs:", []string{"init", "run", "sweep", "torture", "report", "export", "import", "scenario", "topology", "schemes"}},
+	{"Live racks:", []string{"up", "soak", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
 	{"Changes of a live rack:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
 	{"Analysis:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
 	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "worker", "collector", "compose", "kubernetes", "certs", "health"}},
+	{"Other commands:", []string{"completion", "help", "version"}},
+}
+
+// addCobraCommands adds the commands help and completion, which cobra otherwise adds when root
+// runs, with an example each.
+func addCobraCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "rackfab help run"
+		case "completion":
+			c.Example = "rackfab completion bash > rackfab.bash"
+			for _, shell := range c.Commands() {
+				shell.Example = "rackfab completion " + shell.Name()
+			}
+		}
+	}
 }
 
 // addUsage puts the commands below root into their groups. It makes usage errors refer to
@@ -93,7 +116,7 @@ func checkUsage(c *cobra.Command) {
 	if c.HasParent() && !c.Runnable() {
 		c.RunE = runSubcommand
 	}
-	if c.Example != "" {
+	if c.Example != "" && c.HasParent() {
 		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")
 	}
 	check := c.Args

@@ -4,29 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
-	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/nic"
 	switchd "github.com/rackfab/rackfab/services/switch"
 
@@ -176,99 +169,6 @@ func subscribeTo(pattern string) func(bus.Conn) error {
 	return func(c bus.Conn) error {
 		_, err := c.Subscribe(pattern, func(string, []byte) {})
 		return err
-	}
-}
-
-// Unauthorised callers are refused with the right kind of error; authorised callers are
-// admitted in the same way. The rack continues, and its runs equal those in memory.
-func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
-	r := newSecureRack(t)
-	other, past := t.TempDir(), t.TempDir()
-	if err := identity.Make(other, []string{"h0", "h1"}, nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(past, os.DirFS(r.dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(past, "ca", "ca.key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := identity.Make(past, []string{"h0", "h1"}, nil, time.Now().AddDate(-2, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
-	stranger, err := bus.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h0, h1, boss := r.key(t, "h0"), r.key(t, "h1"), r.key(t, "controller")
-	link := func(from, to string) string {
-		return bus.LinkSubject("x", from, to)
-	}
-	rpc := func(address string, c *tls.Config, do func(context.Context, *grpc.ClientConn) error) func() error {
-		return func() error { return callAs(t, address, c, do) }
-	}
-	nats := func(k bus.Key, c *tls.Config, do func(bus.Conn) error) func() error {
-		return func() error { return r.onBus(t, k, c, do) }
-	}
-	user, node, hub := r.shows(t, r.dir, "client"), r.shows(t, r.dir, "h0"), r.shows(t, r.dir, "controller")
-	welcome, served := rpc(r.controller, user, list), rpc(r.h0, hub, enter)
-	ready, in := func() error { return health.Check(t.Context(), r.controller, r.who(t, "h0")) }, nats(h0, node, come)
-	unreachable := func(text string) func(error) bool {
-		return func(err error) bool {
-			return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), text)
-		}
-	}
-	denied := func(err error) bool { return status.Code(err) == codes.PermissionDenied }
-	refused := func(err error) bool { return errors.Is(err, bus.ErrRefused) }
-	handshake := func(err error) bool { return err != nil && !refused(err) }
-
-	before := r.digest(t)
-	t.Setenv(client.TLSVariable, r.dir)
-	t.Setenv(client.AddressVariable, r.controller)
-	say(t, "up", "star-2", "--controller", r.controller, "--paused")
-	say(t, "step", "20us")
-	for _, tt := range []struct {
-		name      string
-		try, twin func() error
-		refused   func(error) bool
-	}{
-		{"gRPC in plain TCP", rpc(r.controller, nil, list), welcome, unreachable("")},
-		{"no client certificate", rpc(r.controller, r.shows(t, r.dir, "client", nobody), list), welcome, unreachable("")},
-		{"certificate of another CA", rpc(r.controller, r.shows(t, other, "client"), list), welcome, unreachable("")},
-		{"expired certificate", rpc(r.controller, r.shows(t, past, "client"), list), welcome, unreachable("")},
-		{"TLS 1.2", rpc(r.controller, r.shows(t, r.dir, "client", old), list), welcome, unreachable("protocol version")},
-		{"no certificate, at a node", rpc(r.h0, r.shows(t, r.dir, "client", nobody), enter), served, unreachable("")},
-		{"a node that poses as the controller", rpc(r.h0, r.shows(t, r.dir, "client", wants("controller")), list), welcome, unreachable("not controller")},
-		{"a node that poses as another", rpc(r.h0, r.shows(t, r.dir, "client", wants("h1")), enter), rpc(r.h0, r.shows(t, r.dir, "client", wants("h0")), enter), unreachable("not h1")},
-		{"a server of an unknown CA", rpc(r.controller, r.shows(t, r.dir, "client", trustNo), list), welcome, unreachable("unknown authority")},
-		{"a node steers the controller", rpc(r.controller, node, list), ready, denied},
-		{"the bus steers the controller", rpc(r.controller, r.shows(t, r.dir, "bus"), list), ready, denied},
-		{"a node asks a node", rpc(r.h0, r.shows(t, r.dir, "h1"), enter), served, denied},
-		{"bus without key", nats(bus.Key{}, node, come), in, refused},
-		{"bus with a strange key", nats(stranger, node, come), in, refused},
-		{"bus in plain TCP", nats(h0, nil, come), in, handshake},
-		{"bus without certificate", nats(h0, r.shows(t, r.dir, "h0", nobody), come), in, handshake},
-		{"bus with a certificate of another CA", nats(h0, r.shows(t, other, "h0"), come), in, handshake},
-		{"bus with an expired certificate", nats(h0, r.shows(t, past, "h0"), come), in, handshake},
-		{"bus with TLS 1.2", nats(h0, r.shows(t, r.dir, "h0", old), come), in, handshake},
-		{"a bus of another name", nats(h0, r.shows(t, r.dir, "h0", wants("h1")), come), in, handshake},
-		{"the link of another", nats(h0, node, publishOn(link("h1", "s0"))), nats(h0, node, publishOn(link("h0", "s0"))), refused},
-		{"the announcement of another", nats(h0, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), nats(h1, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), refused},
-		{"everything", nats(h0, node, subscribeTo(">")), nats(h0, node, subscribeTo(bus.QuerySubject("rack"))), refused},
-		{"what is for another", nats(h0, node, subscribeTo(bus.InPattern("*", "h1"))), nats(h0, node, subscribeTo(bus.InPattern("*", "h0"))), refused},
-		{"frames, by the controller", nats(boss, hub, subscribeTo("rackfab.*.link.>")), nats(boss, hub, subscribeTo(bus.AnnouncementPattern("rack"))), refused},
-		{"everything, by the controller", nats(boss, hub, subscribeTo(">")), nats(boss, hub, publishOn(bus.QuerySubject("rack"))), refused},
-	} {
-		if err := tt.try(); !tt.refused(err) {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if err := tt.twin(); err != nil {
-			t.Errorf("authorised counterpart of %s: %v", tt.name, err)
-		}
-	}
-	r.replays(t)
-	if after := r.digest(t); after != before {
-		t.Errorf("digest %s after the attempts, %s before", after, before)
 	}
 }
 

@@ -20,9 +20,7 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 		grouped = append(grouped, g.commands...)
 	}
 	for _, below := range c.Commands() {
-		if below.Name() != "version" {
-			there = append(there, below.Name())
-		}
+		there = append(there, below.Name())
 	}
 	slices.Sort(grouped)
 	slices.Sort(there)
@@ -34,21 +32,16 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 // Every command has an example that begins with its own name, and its flags have the name of
 // a value, not words that the usage quotes.
 func TestEveryCommandHasAnExample(t *testing.T) {
-	var check func(c *cobra.Command)
-	check = func(c *cobra.Command) {
+	everyCommand(func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, " ") {
 				t.Errorf("%s --%s: value %q", c.CommandPath(), f.Name, value)
 			}
 		})
-		if c.HasParent() && !strings.HasPrefix(c.Example, "  "+c.CommandPath()) {
+		if !strings.HasPrefix(c.Example, "  "+c.CommandPath()) {
 			t.Errorf("%s: example %q", c.CommandPath(), c.Example)
 		}
-		for _, below := range c.Commands() {
-			check(below)
-		}
-	}
-	check(root())
+	})
 }
 
 // A usage error states the correct usage.
@@ -86,7 +79,7 @@ func TestCompletion(t *testing.T) {
 		"__complete scheme |":                                     strings.Join(cc.Choices(), "\n") + "\n:4\n",
 		"__complete export --format |csv,":                        "\ncsv,csv\ncsv,parquet\ncsv,hpcc\ncsv,htsim\n:4\n",
 		"__complete stats --format |":                             "table\ncsv\njson\n:4\n",
-		"__complete traces --format |":                            "table\njson\n:4\n",
+		"__complete traces --format |":                            "table\njson\nchrome\notlp-json\njaeger\n:4\n",
 		"__complete capture --filter |data,":                      "\ndata,cnp\n",
 		"__complete explain loss --address 127.0.0.1:1 --flow |":  ":4\n",
 		"__complete explain pause --address 127.0.0.1:1 --link |": ":4\n",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ import (
 // runExperiment runs an experiment on the bus that the flags select, prints its result
 // and writes its files.
 func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
-	if err := errors.Join(f.Check(c), checkRun(&f, e.Name)); err != nil {
+	if err := errors.Join(f.Check(c), f.Telemetry.Check(c), checkRun(&f, e.Name, true)); err != nil {
 		return err
 	}
 	if c.Flags().Changed("scheme") {
@@ -35,13 +36,14 @@ func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(f.out, append(r.Files, r.JSON)); err != nil {
+	names, err := writeBeside(f.out, append(r.Files, r.JSON))
+	if err != nil {
 		return err
 	}
 	if f.json {
 		err = r.JSON.Write(c.OutOrStdout())
 	} else {
-		err = printExperiment(c.OutOrStdout(), r, f)
+		err = printExperiment(c.OutOrStdout(), r, f, names)
 	}
 	return errors.Join(err, f.tell(c))
 }
@@ -57,9 +59,9 @@ func experimentSettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
 	return set
 }
 
-// printExperiment prints the table of an experiment, its claim, and the digest of its
-// runs.
-func printExperiment(w io.Writer, r *study.Result, f runFlags) error {
+// printExperiment prints the table of an experiment, its claim, the digest of its runs, and the
+// files that were written.
+func printExperiment(w io.Writer, r *study.Result, f runFlags, files []string) error {
 	if err := r.Table.Write(w); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func printExperiment(w io.Writer, r *study.Result, f runFlags) error {
 	if r.Claim != "" {
 		_, _ = fmt.Fprintf(w, "\n%s\n", r.Claim) // the next write reports the error
 	}
-	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s\n", f.Bus, len(r.Runs), digest, f.out)
+	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s (%s)\n", f.Bus, len(r.Runs), digest, f.out, strings.Join(files, ", "))
 	return err
 }
 

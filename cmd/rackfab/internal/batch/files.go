@@ -9,22 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/sweep"
 )
-
-// writeFiles writes files into a folder, which it creates.
-func writeFiles(dir string, files []sweep.File) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := cli.CreateFile(filepath.Join(dir, f.Name), f.Write); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // writeBeside writes files into a folder without overwriting others: where a file of a name has
 // another content, all get a number, such as table-2.csv. It returns the names.

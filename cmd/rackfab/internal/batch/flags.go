@@ -18,7 +18,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -30,6 +29,7 @@ type runFlags struct {
 	duration string
 	out      string
 	json     bool
+	width    int // of the table, 0 for no limit
 	repeat   repeatFlags
 }
 
@@ -56,21 +56,6 @@ func schemesFlag(c *cobra.Command, to *[]string, usage string) {
 		}
 		return nil
 	})
-}
-
-// checkSamples returns an error if the sampled messages are chosen without an export, or by patterns
-// that match nothing.
-func (f *runFlags) checkSamples(c *cobra.Command, s *topology.Scenario) error {
-	for _, flag := range []string{"sample-ratio", "sample-flows"} {
-		if f.Telemetry.Address == "" && c.Flags().Changed(flag) {
-			return fmt.Errorf("--%s: needs --telemetry", flag)
-		}
-	}
-	none, err := tracing.Unmatched(s, f.Telemetry.SampleFlows)
-	if err == nil && len(none) > 0 {
-		err = fmt.Errorf("--sample-flows: no flow, burst or command matches %s", strings.Join(none, ", "))
-	}
-	return err
 }
 
 // prepare returns one copy of the scenario per scheme, with the flags applied.
@@ -103,14 +88,16 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 const cellsFolder = "cells"
 
 // checkRun checks the flags that do not depend on the scenario. It sets a default
-// results folder, named after the run.
-func checkRun(f *runFlags, name string) error {
+// results folder, named after the run. The folder must have no files, unless the run can go on in it.
+func checkRun(f *runFlags, name string, goesOn bool) error {
 	if f.out == "" {
 		f.out = unused(filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405")))
 	}
 	f.Telemetry.Folder = filepath.Join(f.out, "telemetry")
-	if err := unoccupied(f.out); err != nil {
-		return err
+	if !goesOn || !resumable(f.out) {
+		if err := unoccupied(f.out, "choose another folder, or remove it"); err != nil {
+			return err
+		}
 	}
 	if err := writable(f.out); err != nil {
 		return fmt.Errorf("the results cannot be written: %w", err)
@@ -130,19 +117,22 @@ func unused(dir string) string {
 	}
 }
 
-// unoccupied returns an error if the folder has files: results are not overwritten. A folder with
-// finished cells is that of an experiment that goes on.
-func unoccupied(dir string) error {
+// unoccupied returns an error if the folder has files: results are not overwritten. The error ends with
+// advice.
+func unoccupied(dir, advice string) error {
 	entries, _ := os.ReadDir(dir) // writable reports what is wrong
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && e.Name() == cellsFolder }) {
-		return nil
-	}
 	for _, e := range entries {
 		if !e.IsDir() {
-			return fmt.Errorf("--out %s: has files that would be overwritten, such as %s: choose another folder, or remove it", dir, e.Name())
+			return fmt.Errorf("--out %s: has files that would be overwritten, such as %s: %s", dir, e.Name(), advice)
 		}
 	}
 	return nil
+}
+
+// resumable reports whether a folder has finished cells, so that an experiment goes on there.
+func resumable(dir string) bool {
+	is, err := os.Stat(filepath.Join(dir, cellsFolder))
+	return err == nil && is.IsDir()
 }
 
 // writable returns an error if no file can be created in dir, which need not exist yet.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,12 +32,15 @@ func (f *repeatFlags) add(c *cobra.Command) {
 }
 
 // check checks the flags.
-func (f *repeatFlags) check() error {
+func (f *repeatFlags) check(c *cobra.Command) error {
 	if f.only < 0 {
 		return fmt.Errorf("--variant %d: must be 0, the scenario as written, or above", f.only)
 	}
 	if f.n < 1 || f.n > maxRepeats {
 		return fmt.Errorf("--repeat %d: must be 1 to %d", f.n, maxRepeats)
+	}
+	if f.n == 1 && !c.Flags().Changed("variant") {
+		return cli.Unused(c, "needs --repeat: the scenario as written is not moved", "shift")
 	}
 	return nil
 }
@@ -76,7 +78,7 @@ func unrepeated(c *cobra.Command, name string) error {
 	for _, flag := range []string{"repeat", "shift", "variant"} {
 		if c.Flags().Changed(flag) {
 			return fmt.Errorf("--%s: %s is an experiment: name a scenario, one of %s or a file",
-				flag, name, strings.Join(scenariofile.Builtins(), ", "))
+				flag, name, scenariofile.BuiltinList())
 		}
 	}
 	return nil

@@ -2,8 +2,10 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
@@ -35,6 +38,10 @@ func replayCommand() *cobra.Command {
 }
 
 func replay(c *cobra.Command, path string, f engine.Flags) error {
+	buses := strings.Split(f.Bus, ",")
+	if err := checkBuses(c, buses); err != nil {
+		return err
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -42,6 +49,9 @@ func replay(c *cobra.Command, path string, f engine.Flags) error {
 	s, err := scenariofile.Parse(path, text)
 	if err != nil {
 		return err
+	}
+	if controller.Unstepped(text) {
+		return fmt.Errorf("%s: the live run ended before its first step, so there is no digest to compare; `rackfab up %s` starts it again with its changes", path, path)
 	}
 	digest, ok := controller.ReadDigest(text)
 	if !ok {
@@ -52,7 +62,7 @@ func replay(c *cobra.Command, path string, f engine.Flags) error {
 		return err
 	}
 	var differ []string
-	for _, bus := range strings.Split(f.Bus, ",") {
+	for _, bus := range buses {
 		got, err := replayOn(c.Context(), s, bus, f)
 		if err != nil {
 			return err
@@ -70,11 +80,21 @@ func replay(c *cobra.Command, path string, f engine.Flags) error {
 	return nil
 }
 
+// checkBuses checks the buses of a replay, and that one of them needs the flags of NATS.
+func checkBuses(c *cobra.Command, buses []string) error {
+	for _, bus := range buses {
+		if bus != engine.Memory && bus != engine.NATS {
+			return fmt.Errorf("--bus %q: must be memory or nats", bus)
+		}
+	}
+	if slices.Contains(buses, engine.NATS) {
+		return cli.Distinct("bus", buses)
+	}
+	return errors.Join(cli.Distinct("bus", buses), cli.Unused(c, "needs --bus nats", "nats-url", "nats-nkey", "tls"))
+}
+
 // replayOn runs the journal on a bus and returns the digest.
 func replayOn(ctx context.Context, s *topology.Scenario, bus string, f engine.Flags) (string, error) {
-	if bus != "memory" && bus != "nats" {
-		return "", fmt.Errorf("--bus %q: must be memory or nats", bus)
-	}
 	f.Bus = bus
 	e, err := engine.New(ctx, s, f)
 	if err != nil {

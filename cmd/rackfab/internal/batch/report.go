@@ -12,11 +12,13 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 func reportCommand() *cobra.Command {
-	out := ""
+	out, overwrite := "", false
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Make a page and plots of finished runs, side by side",
@@ -29,6 +31,9 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			runs, err := readFolders(args)
+			if own := len(args) == 1 && filepath.Clean(out) == filepath.Clean(args[0]); out != "" && !own && !overwrite {
+				err = errors.Join(err, unoccupied(out, "choose another folder, or --overwrite"))
+			}
 			if err != nil {
 				return err
 			}
@@ -36,11 +41,14 @@ func reportCommand() *cobra.Command {
 			if dir == "" {
 				dir = args[0]
 				if len(args) > 1 {
-					dir = filepath.Join("runs", "report-"+time.Now().Format("20060102-150405"))
+					dir = unused(filepath.Join("runs", "report-"+time.Now().Format("20060102-150405")))
 				}
 			}
 			for _, f := range runs {
-				printTable(c.OutOrStdout(), report.TableOf(f.Scenario, f.Results))
+				w := c.OutOrStdout()
+				printTable(w, report.BriefOf(f.Scenario, f.Results, widthOf(c)))
+				printFindings(w, f.Scenario, report.Variants(f.Results))
+				_, _ = fmt.Fprintln(w) // as in printTable
 			}
 			page, err := report.Write(dir, runs)
 			if err != nil {
@@ -51,6 +59,8 @@ func reportCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "folder for the report (default: that of the run, or runs/report-<time> for several)")
+	wideFlag(c)
+	cli.OverwriteFlag(c, &overwrite)
 	return c
 }
 
@@ -63,6 +73,39 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 		runs, faults = append(runs, f), append(faults, err)
 	}
 	return runs, errors.Join(faults...)
+}
+
+// wideFlag adds --wide.
+func wideFlag(c *cobra.Command) {
+	c.Flags().Bool("wide", false, "print all figures on a narrow terminal too, in several tables if need be; with --wide=false the most important ones everywhere")
+}
+
+// narrow is the width of a table of figures with --wide=false where there is no terminal.
+const narrow = 80
+
+// widthOf returns the width that a table of figures must fit, 0 for no limit: output that is not
+// a terminal has all figures, unless --wide=false is given.
+func widthOf(c *cobra.Command) int {
+	given := c.Flags().Lookup("wide")
+	width := table.Width(c.OutOrStdout())
+	switch {
+	case given.Value.String() == "true":
+		return 0
+	case given.Changed && width == 0:
+		return narrow
+	}
+	return width
+}
+
+// printFindings writes a sentence per run below a table.
+func printFindings(w io.Writer, s *topology.Scenario, runs []report.Variant) {
+	_, _ = fmt.Fprintln(w) // as in printTable
+	for _, line := range report.Findings(s, runs) {
+		if width := table.Width(w); width > 0 {
+			line = table.Wrap(line, width)
+		}
+		_, _ = fmt.Fprintln(w, line)
+	}
 }
 
 // printTable writes a comparison of runs.

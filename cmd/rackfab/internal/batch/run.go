@@ -21,8 +21,8 @@ func runCommand() *cobra.Command {
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
-			"they run in memory, one per processor at a time, unless --bus nats is given.\n" +
-			"SCENARIO is one of " + strings.Join(scenariofile.Builtins(), ", ") + " (N and M are numbers), a YAML file, or - for standard input.\n" +
+			"they run in memory, one per processor at a time, unless --bus nats is given.\n\n" +
+			"SCENARIO is a YAML file, - for standard input, or one of " + scenariofile.BuiltinList() + "; rackfab init writes a file to begin with.\n\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
 			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",
@@ -50,6 +50,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
+	wideFlag(c)
 	f.repeat.add(c)
 	flags.IntVar(&f.repeat.only, "variant", 0, "run only this variant of --repeat")
 	f.Telemetry.Add(c)
@@ -58,11 +59,12 @@ func runCommand() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
 	c.MarkFlagsMutuallyExclusive("controller", "processes", "workers")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
+	c.MarkFlagsMutuallyExclusive("controller", "nats-nkey")
 	return c
 }
 
 func run(c *cobra.Command, name string, f runFlags) error {
-	if err := f.repeat.check(); err != nil {
+	if err := f.repeat.check(c); err != nil {
 		return err
 	}
 	f.inMemory(c)
@@ -77,7 +79,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.checkSamples(c, base), checkRun(&f, base.Name)); err != nil {
+	if err := errors.Join(f.Telemetry.Check(c), f.Telemetry.CheckFlows(base), checkRun(&f, base.Name, false)); err != nil {
 		return err
 	}
 	v, err := vary(c, name, data, base, f)
@@ -87,6 +89,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err := v.execute(c.Context(), c.ErrOrStderr(), f); err != nil {
 		return err
 	}
+	f.width = widthOf(c)
 	if err := v.finish(c.OutOrStdout(), f); err != nil {
 		return err
 	}

@@ -42,23 +42,26 @@ func sweepCommand() *cobra.Command {
 		Use:   "sweep [SCENARIO|FILE] --set KEY=VALUE,VALUE... [--set ...]",
 		Short: "Run a scenario over a grid of settings",
 		Long: "Run a scenario in memory for each combination of values, schemes and seeds, and write one table\n" +
-			"(CSV and Parquet) and one plot. Cells that are finished are not run again. With --repeat N each\n" +
+			"(CSV and Parquet) and a plot. Cells that are finished are not run again. With --repeat N each\n" +
 			"combination has N variants, and the table has the median, minimum and maximum of every figure.\n\n" +
 			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
 			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
-			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",
-		Example: "rackfab sweep pcn-16to2 --scheme pcn --set switch.xoff=96KB,192KB",
-		Args:    cobra.MaximumNArgs(1),
+			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.\n\n" +
+			"If the size of a collective is varied, the table that is printed has a row per size, with time,\n" +
+			"algorithm bandwidth and bus bandwidth of each scheme, as nccl-tests prints them.",
+		Example: "rackfab sweep pcn-16to2 --scheme pcn --set switch.xoff=96KB,192KB\n" +
+			"rackfab sweep training.yaml --scheme pcn,nscc --set sum.size=1KiB..64MiB*4",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runSweep(c, load.Name(args), f)
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values")
+	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values, separated by commas; 1KiB..64MiB*2 and 10us..50us+10us are ranges")
 	schemesFlag(c, &f.schemes, "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
-	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
+	flags.StringVar(&f.plot, "plot", "", "columns of the table to plot, separated by commas (default: the bus bandwidth of a collective whose size is varied, tree_ms with a burst, or else pause_frames)")
 	f.engine.Add(c, engine.Memory, engine.NATS)
 	f.repeat.add(c)
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
@@ -69,20 +72,21 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := cli.WantFolder("--out", f.out); err != nil {
 		return err
 	}
-	if err := errors.Join(f.repeat.check(), f.engine.Check(c)); err != nil {
+	if err := errors.Join(f.repeat.check(c), f.engine.Check(c)); err != nil {
 		return err
 	}
 	base, grid, err := sweepGrid(c.ErrOrStderr(), name, f)
 	if err != nil {
 		return err
 	}
-	metric := cmp.Or(f.plot, "pause_frames")
-	if f.plot == "" && base.HasBursts() {
-		metric = "tree_ms"
-	}
 	if err := grid.Validate(); err != nil {
 		return err
 	}
+	sized, err := grid.Sized()
+	if err != nil {
+		return err
+	}
+	metric := cmp.Or(f.plot, plotted(base, sized))
 	if err := grid.Drawable(metric); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
@@ -96,7 +100,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	figure, err := s.Figure(metric)
+	plots, err := plotFiles(s, metric)
 	if err != nil {
 		return err
 	}
@@ -104,17 +108,51 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	names, err := writeBeside(dir, append(sweep.TableFiles("table", t), sweep.FigureFiles("plot", figure)...))
+	names, err := writeBeside(dir, append(sweep.TableFiles("table", t), plots...))
 	if err != nil {
 		return err
 	}
-	if s.Points() <= maxRows {
-		if err := printSweep(c.OutOrStdout(), t, len(s.Axes)); err != nil {
-			return err
-		}
+	switch {
+	case len(sized) > 0:
+		err = printSizes(c.OutOrStdout(), s, sized)
+	case s.Points() <= maxRows:
+		err = printSweep(c.OutOrStdout(), t, len(s.Axes))
+	}
+	if err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; %s: %s\n", s.Cells(), ran, strings.Join(names, ", "), dir)
 	return err
+}
+
+// plotted returns the column that is plotted without --plot: for collectives whose size is varied the bus
+// bandwidth of the first one.
+func plotted(s *topology.Scenario, sized []string) string {
+	switch {
+	case len(sized) > 0:
+		return sized[0] + ".busbw_gbps"
+	case s.HasBursts():
+		return "tree_ms"
+	default:
+		return "pause_frames"
+	}
+}
+
+// plotFiles returns the files of the plots of some columns, separated by commas: plot.svg and
+// plot.png of one column, plot-COLUMN.svg and so on of several.
+func plotFiles(s *sweep.Sweep, metrics string) (files []sweep.File, err error) {
+	for metric := range strings.SplitSeq(metrics, ",") {
+		figure, err := s.Figure(metric)
+		if err != nil {
+			return nil, err
+		}
+		name := "plot"
+		if metric != metrics {
+			name += "-" + folderName(metric)
+		}
+		files = append(files, sweep.FigureFiles(name, figure)...)
+	}
+	return files, nil
 }
 
 // sweepGrid returns the scenario and the grid that the flags describe.
@@ -152,13 +190,13 @@ func sweepGrid(notes io.Writer, name string, f sweepFlags) (*topology.Scenario, 
 
 // durationAxis parses durations, separated by commas.
 func durationAxis(list string) (sweep.Axis, error) {
-	values := strings.Split(list, ",")
-	for _, v := range values {
+	a, err := sweep.NewAxis("duration", strings.Split(list, ","))
+	for _, v := range a.Values {
 		if span, err := unit.ParseTime(v); err != nil || span <= 0 {
 			return sweep.Axis{}, fmt.Errorf("%q: must be above 0, such as 8ms", v)
 		}
 	}
-	return sweep.NewAxis("duration", values)
+	return a, err
 }
 
 // runGrid runs the missing cells of the grid, as many at once as the engine allows, and

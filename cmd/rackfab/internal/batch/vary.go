@@ -161,7 +161,7 @@ func (v *varied) results(of *variant) *measure.Results {
 // costs the folder but not the figures.
 func (v *varied) finish(w io.Writer, f runFlags) error {
 	if !f.json {
-		v.print(w)
+		v.print(w, f.width)
 	} else if err := cli.WriteJSON(w, v.content()); err != nil {
 		return err
 	}
@@ -220,8 +220,9 @@ func folderName(value string) string {
 	}, value)
 }
 
-// print writes one table of all variants, and what they cost.
-func (v *varied) print(w io.Writer) {
+// print writes one table of all variants that fits the width, a sentence on each, and what they
+// cost.
+func (v *varied) print(w io.Writer, width int) {
 	first := v.results(v.Variants[0])
 	var rows []report.Variant
 	var repeated []measure.Repeated
@@ -239,11 +240,13 @@ func (v *varied) print(w io.Writer) {
 			}
 		}
 	}
-	t := report.TableOf(v.Variants[0].scenarios[0], first)
+	s := v.Variants[0].scenarios[0]
+	t := report.BriefOf(s, first, width)
 	if v.Key != "" {
-		t = report.VariantsOf(report.Title(first), v.Key, v.Variants[0].scenarios[0], rows)
+		t = report.BriefVariantsOf(report.Title(first), v.Key, s, rows, width)
 	}
 	printTable(w, t)
+	printFindings(w, s, rows)
 	_, _ = fmt.Fprintln(w)
 	if repeated != nil {
 		printRepeated(w, repeated)

@@ -45,15 +45,47 @@ func Var(c *cobra.Command, name, kind, text, usage string, parse func(text strin
 	c.Flags().Var(v, name, usage)
 }
 
-// Faults returns the invalid values of all flags of a command as one error.
+// Faults returns the invalid values of all flags of a command as one error: those that a function
+// refuses, and empty texts. The processes of a rack take an empty text for none.
 func Faults(c *cobra.Command) error {
 	var faults []error
+	process := c.Flags().Lookup("listen") != nil
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*value); ok && v.err != nil {
+		v, parsed := f.Value.(*value)
+		switch {
+		case parsed && v.err != nil:
 			faults = append(faults, fmt.Errorf("--%s: %w", f.Name, v.err))
+		case parsed || process || slices.Contains(switchedOff, f.Name):
+		case f.Changed && (f.Value.String() == "" || f.Value.String() == "[]"):
+			faults = append(faults, fmt.Errorf("--%s: must not be empty: leave the flag out for its default", f.Name))
 		}
 	})
 	return errors.Join(faults...)
+}
+
+// switchedOff lists the flags that an empty text switches off, whatever the environment says.
+var switchedOff = []string{"http", "tls"}
+
+// Unused returns an error if the command line has any of the flags, which have no effect because of
+// its other arguments. why completes "--flag: ".
+func Unused(c *cobra.Command, why string, flags ...string) error {
+	var faults []error
+	for _, name := range flags {
+		if c.Flags().Changed(name) {
+			faults = append(faults, fmt.Errorf("--%s: %s", name, why))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Distinct returns an error if a value of a flag is repeated.
+func Distinct(flag string, values []string) error {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Errorf("--%s: %s is repeated", flag, v)
+		}
+	}
+	return nil
 }
 
 // TimeFlag adds a flag with an instant or a span of fabric time.

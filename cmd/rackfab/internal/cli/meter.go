@@ -13,12 +13,28 @@ import (
 )
 
 // Meter shows progress on standard error: a bar with the remaining time if that is a
-// terminal, otherwise one line per tenth of the work. Work is measured in fabric time.
+// terminal, otherwise a line at the first progress and then every few seconds. Work is
+// measured in fabric time.
 type Meter struct {
-	bar    *progressbar.ProgressBar
-	total  unit.Time
-	start  time.Time
-	tenths int64 // tenths already written
+	bar   *progressbar.ProgressBar
+	total unit.Time
+	start time.Time
+	lines pace
+}
+
+// pace spaces lines in time.
+type pace struct{ next time.Duration } // 0 before the first line
+
+// lineEvery is the minimum time between two lines of progress.
+const lineEvery = 5 * time.Second
+
+// due reports whether a line may be written after that time since the start, and notes it.
+func (p *pace) due(elapsed time.Duration) bool {
+	if elapsed < p.next {
+		return false
+	}
+	p.next = elapsed + lineEvery
+	return true
 }
 
 // redraw is the minimum time between two updates of a bar, so that a slow connection
@@ -53,11 +69,15 @@ func (m *Meter) Show(done unit.Time, hops int64, what string) {
 		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a failed update of the bar is harmless
 		return
 	}
-	if tenths := int64(done) / max(int64(m.total)/10, 1); tenths > m.tenths && done < m.total {
-		m.tenths = tenths
-		left := time.Duration(float64(elapsed) * (float64(m.total)/float64(done) - 1))
-		fmt.Fprintf(os.Stderr, "%s  %.1f s left\n", text, left.Seconds())
+	if done > 0 && done < m.total && m.lines.due(elapsed) {
+		fmt.Fprintln(os.Stderr, progressLine(float64(done)/float64(m.total), elapsed, text))
 	}
+}
+
+// progressLine returns the share of the work that is done, what runs, and the time that is left.
+func progressLine(share float64, elapsed time.Duration, what string) string {
+	left := time.Duration(float64(elapsed) * (1/share - 1))
+	return fmt.Sprintf("%3.0f %%  %s  %.0f s left", 100*share, what, left.Seconds())
 }
 
 // Announce shows what is done before the first progress: as the description of the bar,

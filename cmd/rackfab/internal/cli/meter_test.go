@@ -3,12 +3,14 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Without a terminal, a meter writes what is announced, and a line per tenth of the work.
+// Without a terminal, a meter writes what is announced, and then lines of progress.
 func TestMeterAnnouncesWhatComesFirst(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -18,10 +20,28 @@ func TestMeterAnnouncesWhatComesFirst(t *testing.T) {
 	os.Stderr = file
 	m := NewMeter(10 * unit.Millisecond)
 	m.Announce("building 8352 nodes")
-	m.Show(unit.Microsecond, 0, "less than a tenth")
+	m.Show(unit.Millisecond, 0, "the first progress")
+	m.Show(2*unit.Millisecond, 0, "too early for another line")
 	m.Finish()
 	text, err := os.ReadFile(file.Name())
-	if err != nil || string(text) != "building 8352 nodes\n" {
+	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 || lines[0] != "building 8352 nodes" || !strings.HasPrefix(lines[1], " 10 %  the first progress") {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Without a terminal there is a line at once and then every few seconds, with the share of the work and what runs.
+func TestProgressLines(t *testing.T) {
+	var p pace
+	var due []time.Duration
+	for at := time.Duration(0); at < 20*time.Second; at += time.Second {
+		if p.due(at) {
+			due = append(due, at)
+		}
+	}
+	if len(due) != 4 || due[0] != 0 || due[3] != 3*lineEvery {
+		t.Errorf("lines at %v", due)
+	}
+	if got, want := progressLine(0.25, 10*time.Second, "pcn 20.0 of 80.0 ms"), " 25 %  pcn 20.0 of 80.0 ms  30 s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,15 +16,64 @@ import (
 // Stdout is the file name that denotes standard output.
 const Stdout = "-"
 
-// CreateOutput calls write with the named file, or with standard output.
-func CreateOutput(c *cobra.Command, name string, write func(io.Writer) error) error {
-	if name == Stdout {
-		return write(c.OutOrStdout())
-	}
-	return CreateFile(name, write)
+// Output is the file that a command writes, or standard output.
+type Output struct {
+	Name      string
+	Overwrite bool
 }
 
-// CreateFile creates a file and calls write with it.
+// AddFlags adds the flags of the name, which is empty for a required one, and of --overwrite.
+func (o *Output) AddFlags(c *cobra.Command, name, usage string) {
+	c.Flags().StringVarP(&o.Name, "output", "o", name, usage+", - for standard output")
+	OverwriteFlag(c, &o.Overwrite)
+	if name == "" {
+		_ = c.MarkFlagRequired("output") // the flag exists
+	}
+}
+
+// OverwriteFlag adds the flag --overwrite.
+func OverwriteFlag(c *cobra.Command, overwrite *bool) {
+	c.Flags().BoolVar(overwrite, "overwrite", false, "replace what is there already")
+}
+
+// Check returns an error if the file has content that the user does not want to overwrite.
+func (o *Output) Check() error {
+	if o.Overwrite || o.Name == Stdout {
+		return nil
+	}
+	return Unwritten(o.Name, "choose another name, or --overwrite")
+}
+
+// Write calls write with the file, or with standard output.
+func (o *Output) Write(c *cobra.Command, write func(io.Writer) error) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.Name == Stdout {
+		return write(c.OutOrStdout())
+	}
+	return CreateFile(o.Name, write)
+}
+
+// NewFile creates a file and calls write with it. A file with content is not overwritten: the error
+// ends with advice.
+func NewFile(path, advice string, write func(io.Writer) error) error {
+	if err := Unwritten(path, advice); err != nil {
+		return err
+	}
+	return CreateFile(path, write)
+}
+
+// Unwritten returns an error if path is a file with content. The error ends with advice. An empty file,
+// a pipe and a terminal can be written to.
+func Unwritten(path, advice string) error {
+	if is, err := os.Stat(path); err == nil && is.Mode().IsRegular() && is.Size() > 0 {
+		return fmt.Errorf("%s: %w: %s", path, fs.ErrExist, advice)
+	}
+	return nil
+}
+
+// CreateFile creates a file, or replaces it, and calls write with it.
 func CreateFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -38,6 +87,25 @@ func CreateFile(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.Close()
+}
+
+// Digits is the number of significant digits of times, sizes and rates that are printed for people.
+const Digits = 4
+
+// Round rounds a time, a size or a rate to some significant digits, so that it prints short:
+// 1.576ms instead of 1.5756184ms.
+func Round[V ~int64](v V, digits int) V {
+	if v < 0 {
+		return -Round(-v, digits)
+	}
+	limit, step := V(1), V(1)
+	for range digits {
+		limit *= 10
+	}
+	for v/step >= limit {
+		step *= 10
+	}
+	return (v + step/2) / step * step
 }
 
 // Messages returns the writer for messages about a file: standard error if the file itself

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
@@ -121,7 +122,7 @@ func (s Collector) Call(ctx context.Context, do func(rackfabv1.CollectorServiceC
 		return err
 	}
 	if s.Data != "" {
-		if s.Address, err = collector.Stored(ctx, s.Data); err != nil {
+		if s.Address, err = collector.Stored(ctx, storeIn(s.Data)); err != nil {
 			return err
 		}
 		who = nil
@@ -138,6 +139,16 @@ func (s Collector) Call(ctx context.Context, do func(rackfabv1.CollectorServiceC
 		"`rackfab up` starts one; a collector with certificates requires --tls; --data DIR reads stored data", "its stored data is not lost")
 }
 
+// storeIn returns the folder of the store in dir, which may be that of a run of
+// `rackfab run --telemetry`.
+func storeIn(dir string) string {
+	inner := filepath.Join(dir, "telemetry")
+	if info, err := os.Stat(inner); err == nil && info.IsDir() {
+		return inner
+	}
+	return dir
+}
+
 // CollectorCommand makes c call do with a running collector, or with a data folder that
 // no collector has open.
 func CollectorCommand(c *cobra.Command, do func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error) *cobra.Command {
@@ -147,7 +158,7 @@ func CollectorCommand(c *cobra.Command, do func(c *cobra.Command, api rackfabv1.
 	}
 	at := cmp.Or(os.Getenv(CollectorVariable), collector.Listen)
 	c.Flags().StringVar(&s.Address, "collector", at, "HOST:PORT of the collector; "+CollectorVariable+" sets the default")
-	c.Flags().StringVar(&s.Data, "data", "", "read this folder, which no collector has open, instead of asking a collector")
+	c.Flags().StringVar(&s.Data, "data", "", "read this folder, of a collector's store or of a run with --telemetry, which no collector has open, instead of asking a collector")
 	TLSFlag(c, &s.TLS)
 	c.MarkFlagsMutuallyExclusive("collector", "data")
 	return c

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/controller"
 )
 
 // Processes is the number of processes that run the nodes of a rack over NATS, 0 for one
@@ -28,6 +30,23 @@ func (p Processes) Of(s *topology.Scenario) (int, error) {
 		return len(s.Nodes), nil
 	}
 	return int(p), nil
+}
+
+// Recover is the time that a run over NATS waits for a lost process to be started again; 0
+// means that the loss ends the run.
+type Recover time.Duration
+
+// AddFlag adds the flag --recover.
+func (r *Recover) AddFlag(c *cobra.Command) {
+	c.Flags().DurationVar((*time.Duration)(r), "recover", controller.NodeLimit, "time that a run over NATS waits for a lost process to be started again; 0 ends the run at a loss")
+}
+
+// Check checks the flag. The error names it.
+func (r Recover) Check() error {
+	if r < 0 {
+		return fmt.Errorf("--recover %s: must be 0 or above", time.Duration(r))
+	}
+	return nil
 }
 
 // Workers is the number of free workers that run the nodes of a rack, 0 for none.

@@ -18,6 +18,7 @@ type Flags struct {
 	Processes  client.Processes
 	Workers    client.Workers // that take whole runs with the bus memory, and otherwise run the nodes
 	Cores      int            // of each run in memory, 0 for as many as make it faster
+	Recover    client.Recover
 	NATS       client.NATS
 	TLS        string
 	Controller string
@@ -44,6 +45,7 @@ func (f *Flags) Add(c *cobra.Command, buses ...string) {
 	flags.IntVar(&f.Cores, "cores", 0, "cores of each run in memory (default: as many as make it faster)")
 	f.NATS.AddFlags(c)
 	f.Processes.AddFlag(c)
+	f.Recover.AddFlag(c)
 	f.Workers.AddFlag(c, ", or with --bus memory whole runs, one per core")
 	client.TLSFlag(c, &f.TLS)
 	c.MarkFlagsMutuallyExclusive("processes", "workers")
@@ -63,7 +65,14 @@ func (f *Flags) Check(c *cobra.Command) error {
 	fault(f.Workers < 0 || f.Workers > maxWorkers, "--workers %d: must be 1 to %d, or 0 for none", f.Workers, maxWorkers)
 	fault(f.Workers > 0 && f.NATS.URL == "", "--workers: needs --nats-url, the bus that the workers have joined")
 	fault(f.Bus == Memory && f.Workers > 0 && f.Telemetry.Address != "", "--telemetry: workers that take whole runs (--bus memory --workers) export none: use --bus nats, or leave out --workers")
-	fault(f.Bus == Memory && f.Workers == 0 && c.Flags().Changed("nats-url"), "--nats-url: needs --bus nats, or --workers")
+	if f.Bus == Memory && f.Workers == 0 {
+		faults = append(faults, cli.Unused(c, "needs --bus nats, or --workers", "nats-url", "nats-nkey"))
+		if f.Telemetry.Receiver() == "" {
+			faults = append(faults, cli.Unused(c, "a run in memory connects to nothing: needs --bus nats, --workers or --telemetry=HOST:PORT", "tls"))
+		}
+	}
+	fault(f.Bus == Memory && c.Flags().Changed("recover"), "--recover: needs --bus nats")
+	faults = append(faults, f.Recover.Check())
 	return errors.Join(faults...)
 }
 

@@ -53,7 +53,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 	if err := f.Workers.Check(s, f.NATS); err != nil {
 		return nil, err
 	}
-	o := launch.Options{Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)}
+	o := launch.Options{Recover: time.Duration(f.Recover), Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)}
 	cores := min(processes, runtime.GOMAXPROCS(0))
 	if f.Workers != 0 {
 		o.Workers, cores = &launch.Workers{Scenario: s, Count: int(f.Workers), Joined: f.Workers.Joined(os.Stderr)}, 0
@@ -91,7 +91,7 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 	if err != nil {
 		return nil, err
 	}
-	outcome.Processes, outcome.Groups = report.Processes, report.Processes
+	outcome.Processes, outcome.Groups, outcome.Recoveries = report.Processes, report.Processes, report.Recoveries
 	if outcome.Workers, outcome.Cores = p.workers, p.cores; p.workers > 0 {
 		outcome.Cores = report.Processes
 	}
@@ -114,7 +114,7 @@ func (p *rackEngine) Workers() int { return 0 }
 func (p *rackEngine) Close() { p.end() }
 
 // answerLimit bounds a health check. For a controller, it includes the time to start.
-const answerLimit = 5 * time.Second
+const answerLimit = 10 * time.Second
 
 // remote is a running rack, reached through its controller.
 type remote struct {

@@ -28,7 +28,7 @@ type captureFlags struct {
 	at, kinds []string
 	window    tap.Window // From is -1 while it is open; To is unit.Never
 	span      unit.Time  // 0 for none
-	output    string
+	output    cli.Output
 	file      capture.Options
 	overrides load.Overrides
 	rack      client.Rack
@@ -48,6 +48,9 @@ func captureCommand() *cobra.Command {
 			if c.Flags().Changed("to") && f.window.To <= max(f.window.From, 0) {
 				return fmt.Errorf("--to %s: must be after --from", f.window.To)
 			}
+			if err := f.output.Check(); err != nil {
+				return err
+			}
 			if len(args) == 1 {
 				return captureRun(c, args[0], &f)
 			}
@@ -64,13 +67,12 @@ func captureCommand() *cobra.Command {
 		f.window.Kinds, err = tap.ParseKinds(f.kinds)
 		return err
 	})
-	flags.StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	f.output.AddFlags(c, "", "file to write")
 	cli.Var(c, "limit", "size", "1GB", "maximum size of the file", positive(unit.ParseBytes, (*unit.Bytes)(&f.file.Limit)))
 	flags.BoolVar(&f.file.Headers, "headers", false, "omit the payloads, which are zeros, and the ICRC, for a small file")
 	f.overrides.AddFlags(c, " of a run in memory")
 	f.rack.AddFlags(c)
-	_ = c.MarkFlagRequired("at")     // it exists
-	_ = c.MarkFlagRequired("output") // it exists
+	_ = c.MarkFlagRequired("at") // it exists
 	c.MarkFlagsMutuallyExclusive("to", "for")
 	return c
 }
@@ -106,11 +108,11 @@ type captureFile struct {
 
 // newCaptureFile creates the file of a run of s, or writes to standard output.
 func newCaptureFile(c *cobra.Command, f *captureFlags, s *topology.Scenario, points []tap.Point) (*captureFile, error) {
-	out := &captureFile{name: f.output, points: points}
+	out := &captureFile{name: f.output.Name, points: points}
 	w := c.OutOrStdout()
 	switch {
-	case f.output != cli.Stdout:
-		file, err := os.Create(f.output)
+	case f.output.Name != cli.Stdout:
+		file, err := os.Create(f.output.Name)
 		if err != nil {
 			return nil, err
 		}

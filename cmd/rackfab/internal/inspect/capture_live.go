@@ -48,6 +48,13 @@ func captureLive(c *cobra.Command, f *captureFlags) error {
 // Ctrl-C, is not an error.
 func captureStream(c *cobra.Command, f *captureFlags, stream rackfabv1.FabricService_CaptureClient, started *rackfabv1.CaptureStarted) error {
 	s := &topology.Scenario{Name: started.GetScenario(), Scheme: started.GetScheme(), Seed: started.GetSeed()}
+	for _, n := range started.GetNodes() {
+		node := topology.Node{Name: n.GetName(), Kind: topology.Switch}
+		if n.Host != nil {
+			node.Kind, node.Host = topology.NIC, int(n.GetHost())
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
 	var points []tap.Point
 	for _, p := range started.GetPoints() {
 		points = append(points, tap.Point{Node: int(p.GetNode()), Port: fabric.Port(p.GetPort()), Name: p.GetName(), Peer: p.GetPeer()})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cores"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/tap"
@@ -17,6 +18,9 @@ const captureStep = 100 * unit.Microsecond
 
 // captureRun captures from a run in memory.
 func captureRun(c *cobra.Command, name string, f *captureFlags) error {
+	if err := cli.Unused(c, inMemory, "address", "tls"); err != nil {
+		return err
+	}
 	s, err := f.overrides.Load(c, name)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 func explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain", Short: "Explain an event of a run", Example: "rackfab explain pause --link 's1->s0' pcn-16to2"}
+	c := &cobra.Command{Use: "explain", Short: "Explain an event of a run", Example: "rackfab explain pause pcn-16to2 --scheme pfc --link 's1->s0'"}
 	c.AddCommand(explainPauseCommand(), explainLossCommand(), explainCollectiveCommand())
 	return c
 }
@@ -27,7 +27,7 @@ func explainPauseCommand() *cobra.Command {
 		Long: "Run a scenario or a journal in memory, up to the end of the range, and explain why X sent PAUSE to Y, or why it did not.\n" +
 			"The run is on one core, because the explanation follows the events of all nodes in their order.\n" +
 			"Without an argument, explain the journal of the running rack.",
-		Example: "rackfab explain pause pcn-16to2 --scheme pfc --link 's1->s0' --from 300us --to 900us",
+		Example: "rackfab explain pause pcn-16to2 --scheme pfc --link 's1->s0' \\\n    --from 300us --to 900us",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return answer(&f, c, args, func(s *topology.Scenario, keep func() bool) (_ *explain.Report, err error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // explainFlags are the settings of `rackfab explain`.
@@ -72,12 +74,25 @@ func answer[R explanation](f *explainFlags, c *cobra.Command, args []string, ask
 	if f.json {
 		return cli.WriteJSON(c.OutOrStdout(), r)
 	}
-	return r.Text(c.OutOrStdout())
+	width := table.Width(c.OutOrStdout())
+	if width == 0 {
+		return r.Text(c.OutOrStdout())
+	}
+	var text strings.Builder
+	_ = r.Text(&text) // a Builder does not fail
+	_, err = io.WriteString(c.OutOrStdout(), table.Fold(text.String(), width))
+	return err
 }
+
+// inMemory is why a command with a scenario has no use for the flags of a running rack.
+const inMemory = "a scenario runs in memory: leave it out to ask the running rack"
 
 // scenario returns the scenario to run.
 func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scenario, error) {
 	if len(args) == 1 {
+		if err := cli.Unused(c, inMemory, "address", "tls"); err != nil {
+			return nil, err
+		}
 		return f.overrides.Load(c, args[0])
 	}
 	if f.overrides.Given(c) {

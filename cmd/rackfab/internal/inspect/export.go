@@ -40,6 +40,9 @@ func exportCommand() *cobra.Command {
 			return err
 		}
 		if len(args) == 1 && isFolder(args[0]) {
+			if err := cli.Unused(c, ofFolder, "collector", "data", "tls"); err != nil {
+				return err
+			}
 			return exportFolder(c, args[0], f)
 		}
 		return stored(c, args)
@@ -58,9 +61,13 @@ func exportCommand() *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to export, by scheme (default: all)")
+	cli.OverwriteFlag(c, &f.overwrite)
 	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
 	return c
 }
+
+// ofFolder is why a command with the folder of a run has no use for the flags of a rack or a collector.
+const ofFolder = "the folder of a run has all that is needed: leave out one of them"
 
 // isFolder reports whether name is a folder rather than a run ID, which has no slash.
 func isFolder(name string) bool {
@@ -79,7 +86,7 @@ func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 		return err
 	}
 	if f.out == "" {
-		f.out = filepath.Join(dir, "export")
+		f.out, f.overwrite = filepath.Join(dir, "export"), true // the files are those of the same run
 	}
 	for _, run := range runs {
 		if err := exportRun(c, folder.Scenario, run, f); err != nil {
@@ -103,10 +110,10 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 	files := 0
 	write := func(name string, text func(io.Writer) error) error {
 		files++
-		return cli.CreateFile(filepath.Join(dir, name), text)
+		return f.create(filepath.Join(dir, name), text)
 	}
 	for _, t := range append(export.Series(run), events.FCT(s), events.Frames(s), export.Nodes(s), export.Counters(run)) {
-		n, err := writeTable(dir, t, f.formats)
+		n, err := f.writeTable(dir, t)
 		if err != nil {
 			return err
 		}

@@ -23,11 +23,10 @@ import (
 
 // exportStored writes the time series of a run from a collector, one table per metric.
 func exportStored(c *cobra.Command, api rackfabv1.CollectorServiceClient, run string, f exportFlags) error {
-	formats := f.formats
 	if !c.Flags().Changed("format") {
-		formats = []string{"csv", "parquet"}
+		f.formats = []string{"csv", "parquet"}
 	}
-	if slices.Contains(formats, "hpcc") || slices.Contains(formats, "htsim") || len(f.schemes) > 0 {
+	if slices.Contains(f.formats, "hpcc") || slices.Contains(f.formats, "htsim") || len(f.schemes) > 0 {
 		return errors.New("--format hpcc, --format htsim and --scheme require the folder of a run: a collector stores series only")
 	}
 	list, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
@@ -36,7 +35,7 @@ func exportStored(c *cobra.Command, api rackfabv1.CollectorServiceClient, run st
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join("runs", list.GetRun()+"-export")
+		dir, f.overwrite = filepath.Join("runs", list.GetRun()+"-export"), true // as in exportFolder
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -47,7 +46,7 @@ func exportStored(c *cobra.Command, api rackfabv1.CollectorServiceClient, run st
 		if err != nil {
 			return err
 		}
-		n, err := writeTable(dir, t, formats)
+		n, err := f.writeTable(dir, t)
 		if err != nil {
 			return err
 		}
@@ -139,13 +138,13 @@ func pointRows(series []*rackfabv1.Series, kind sweep.Kind) iter.Seq2[[]any, err
 
 // writeTable writes a table in each of the formats. It returns the number of files
 // written.
-func writeTable(dir string, t *sweep.Table, formats []string) (files int, err error) {
+func (f *exportFlags) writeTable(dir string, t *sweep.Table) (files int, err error) {
 	for _, format := range []struct {
 		name  string
 		write func(io.Writer, *sweep.Table) error
 	}{{"csv", sweep.WriteCSV}, {"parquet", sweep.WriteParquet}} {
-		if slices.Contains(formats, format.name) {
-			if err := cli.CreateFile(filepath.Join(dir, t.Name+"."+format.name), func(w io.Writer) error { return format.write(w, t) }); err != nil {
+		if slices.Contains(f.formats, format.name) {
+			if err := f.create(filepath.Join(dir, t.Name+"."+format.name), func(w io.Writer) error { return format.write(w, t) }); err != nil {
 				return files, err
 			}
 			files++
@@ -161,4 +160,13 @@ var ExportFormats = []string{"csv", "parquet", "hpcc", "htsim"}
 type exportFlags struct {
 	formats, schemes []string
 	out              string
+	overwrite        bool
+}
+
+// create writes a file. It replaces one only where that is wanted.
+func (f *exportFlags) create(path string, write func(io.Writer) error) error {
+	if f.overwrite {
+		return cli.CreateFile(path, write)
+	}
+	return cli.NewFile(path, "choose another folder with --output, or --overwrite", write)
 }

@@ -1,14 +1,14 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/imports"
@@ -21,7 +21,7 @@ func importCommand() *cobra.Command {
 			"The command does not overwrite files.",
 		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt -o imported.yaml",
 	}
-	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importChakra(), importPCAP())
+	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importChakra(), importSimAI(), importPCAP())
 	return c
 }
 
@@ -31,7 +31,7 @@ func importHPCC() *cobra.Command {
 		Use: "hpcc --topology FILE --flows FILE", Short: "Import topology, flows and configuration of the HPCC simulator", Args: cobra.NoArgs,
 		Long: "Import topology.txt, flow.txt and, with --config, config.txt of the HPCC simulator. Nodes keep their numbers: h0 is host 0, s128 is\n" +
 			"switch 128. Time 0 of the scenario is the start of the first flow.",
-		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt --config config.txt -o imported.yaml",
+		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt \\\n    --config config.txt -o imported.yaml",
 	}, func([]string) (*imports.Imported, error) {
 		files, err := readFiles(topo, flows, config)
 		if err != nil {
@@ -96,7 +96,7 @@ func importHTSim() *cobra.Command {
 		Use: "htsim --connections FILE", Short: "Import a connection matrix and a topology of htsim", Args: cobra.NoArgs,
 		Long: "Import a connection matrix (.cm) of htsim and, with --topology, its fat tree (.topo). Flow n is Fn. Flows that triggers start, or that\n" +
 			"activate some, become programs. By default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
-		Example: "rackfab import htsim --connections ring.cm --topology tree.topo -o imported.yaml",
+		Example: "rackfab import htsim --connections ring.cm --topology tree.topo \\\n    -o imported.yaml",
 	}, func([]string) (*imports.Imported, error) {
 		files, err := readFiles(connections, topo)
 		if err != nil {
@@ -142,12 +142,9 @@ func layoutFlags(c *cobra.Command, layout *imports.Layout) {
 
 // importer completes a command that makes a scenario with do.
 func importer(c *cobra.Command, do func(args []string) (*imports.Imported, error)) *cobra.Command {
-	var output string
+	var output cli.Output
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if _, err := os.Lstat(output); output != cli.Stdout && err == nil {
-			return fmt.Errorf("%s: %w: choose another name with --output", output, fs.ErrExist)
-		}
-		if err := cli.Faults(c); err != nil {
+		if err := errors.Join(output.Check(), cli.Faults(c)); err != nil {
 			return err
 		}
 		made, err := do(args)
@@ -159,13 +156,12 @@ func importer(c *cobra.Command, do func(args []string) (*imports.Imported, error
 				return err
 			}
 		}
-		return cli.CreateOutput(c, output, func(w io.Writer) error {
+		return output.Write(c, func(w io.Writer) error {
 			_, err := w.Write(made.Scenario)
 			return err
 		})
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "scenario to write, which must not exist; - for standard output")
-	_ = c.MarkFlagRequired("output") // the flag exists
+	output.AddFlags(c, "", "scenario to write")
 	return c
 }
 
@@ -176,17 +172,9 @@ func readFiles(names ...string) (list []*imports.File, err error) {
 			list = append(list, nil)
 			continue
 		}
-		f, err := os.Open(name)
+		data, err := load.ReadFile(name)
 		if err != nil {
 			return nil, err
-		}
-		data, err := io.ReadAll(io.LimitReader(f, imports.MaxFile+1))
-		_ = f.Close() // it was only read
-		switch {
-		case err != nil:
-			return nil, err
-		case len(data) > imports.MaxFile:
-			return nil, fmt.Errorf("%s: larger than %d bytes, the most that can be imported", name, imports.MaxFile)
 		}
 		list = append(list, &imports.File{Name: name, Data: data})
 	}

@@ -24,7 +24,7 @@ func importChakra() *cobra.Command {
 		Long: "Import execution traces of Chakra (MLCommons), as ASTRA-sim reads them: files NAME.RANK.et, also compressed with gzip. Rank n is the\n" +
 			"program of host hn; collectives are collectives of the scenario. --topology is a scenario with these hosts and without programs; by\n" +
 			"default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
-		Example: "rackfab import chakra --traces 'training.*.et' --topology rack.yaml -o imported.yaml",
+		Example: "rackfab import chakra --traces 'training.*.et' --topology rack.yaml \\\n    -o imported.yaml",
 	}, func([]string) (*imports.Imported, error) {
 		list, err := readTraces(traces)
 		if err != nil {

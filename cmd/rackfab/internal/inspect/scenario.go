@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +14,12 @@ func scenarioCommand() *cobra.Command {
 		Use:   "scenario NAME",
 		Short: "Print the file of a built-in scenario as it was written, with its comments",
 		Long: "Print the file of a built-in scenario as it was written, with its comments: a beginning for a scenario of your own.\n" +
-			"NAME is one of " + strings.Join(scenariofile.Builtins(), ", ") + " (N and M are numbers).",
+			"NAME is one of " + scenariofile.BuiltinList() + ".",
 		Example: "rackfab scenario pcn-16to2 > rack.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, ok := scenariofile.Builtin(args[0]); !ok && scenariofile.CheckNumbers(args[0]) == nil {
-				return fmt.Errorf("scenario %q is not built in, want one of %s", args[0], strings.Join(scenariofile.Builtins(), ", "))
+				return fmt.Errorf("scenario %q is not built in, want one of %s", args[0], scenariofile.BuiltinList())
 			}
 			_, text, err := load.File(c.ErrOrStderr(), args[0])
 			if err == nil {

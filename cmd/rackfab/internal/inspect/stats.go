@@ -23,6 +23,7 @@ import (
 func statsCommand() *cobra.Command {
 	var format string
 	var schemes []string
+	var all bool
 	c := client.RackCommand(&cobra.Command{
 		Use: "stats [DIR] [NODES]", Short: "Print the counters of ports, queues, NICs and flows", Args: cobra.MaximumNArgs(2),
 		Long: "Print the counters of ports, queues, NICs and flows of the running rack, or those at the end of the run in DIR,\n" +
@@ -39,11 +40,14 @@ func statsCommand() *cobra.Command {
 		case "json":
 			return cli.PrintJSON(c.OutOrStdout(), out)
 		}
-		return statsTable(c.OutOrStdout(), out)
+		return statsTable(c.OutOrStdout(), out, all)
 	})
 	live := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 && isFolder(args[0]) {
+			if err := cli.Unused(c, ofFolder, "address", "tls"); err != nil {
+				return err
+			}
 			return folderStats(c, args, schemes, format)
 		}
 		if len(args) > 1 {
@@ -56,6 +60,7 @@ func statsCommand() *cobra.Command {
 	}
 	cli.FormatFlag(c, &format, "table", "csv", "json")
 	c.Flags().StringSliceVar(&schemes, "scheme", nil, "runs of a folder to print, by scheme (default: all)")
+	c.Flags().BoolVar(&all, "all", false, "print every flow of a running rack, however many there are")
 	return c
 }
 
@@ -90,12 +95,12 @@ func statsCSV(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+// statsTable prints the tables of a running rack, with every flow or a summary of many.
+func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse, every bool) error {
 	if _, err := fmt.Fprintf(w, "at %s\n", unit.Time(s.GetAtPs())); err != nil {
 		return err
 	}
 	ports := table.New(2, portColumns...)
-	flows := table.New(1, "flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes")
 	commands := table.New(1, "commands", "verb", "from", "posted", "completed", "failed", "longest")
 	counters := newCounterTables()
 	for _, n := range s.GetNodes() {
@@ -103,14 +108,11 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 		for _, p := range n.GetPorts() {
 			ports.Strings(portCells(n, p)...)
 		}
-		for _, f := range n.GetFlows() {
-			flows.Row(f.GetName(), n.GetNode(), f.GetScheme(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes())
-		}
 		for _, k := range n.GetCommands() {
 			commands.Row(k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()))
 		}
 	}
-	if err := table.WriteAll(w, slices.Concat([]*table.Table{ports}, counters.all(), []*table.Table{flows, commands})...); err != nil {
+	if err := table.WriteAll(w, slices.Concat([]*table.Table{ports}, counters.all(), []*table.Table{flowTable(s.GetNodes(), every), commands})...); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(w, telemetryText(s.GetNodes()), BusText(s.GetNodes()))

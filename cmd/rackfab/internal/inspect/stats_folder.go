@@ -56,7 +56,7 @@ func folderStats(c *cobra.Command, args, schemes []string, format string) error 
 
 // ofSchemes returns the runs of the schemes, or all runs if schemes is empty.
 func ofSchemes(f *report.Folder, schemes []string) (runs []*measure.Run, err error) {
-	var faults []error
+	faults := []error{cli.Distinct("scheme", schemes)}
 	for _, scheme := range schemes {
 		if !slices.Contains(f.Manifest.Schemes, scheme) {
 			faults = append(faults, fmt.Errorf("--scheme %q: runs of %s: %s", scheme, f.Dir, strings.Join(f.Manifest.Schemes, ", ")))

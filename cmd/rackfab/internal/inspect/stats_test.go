@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestStatsTables(t *testing.T) {
 	}
 	tables := func() string {
 		var out strings.Builder
-		if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: []*rackfabv1.NodeStats{n}}); err != nil {
+		if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: []*rackfabv1.NodeStats{n}}, false); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -51,7 +52,7 @@ func TestStatsOfNICsWithTheirOwnParts(t *testing.T) {
 		{Node: "h2", Counters: map[string]uint64{"tx_packets_phy": 1}},
 	}
 	var out strings.Builder
-	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}); err != nil {
+	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}, false); err != nil {
 		t.Fatal(err)
 	}
 	fields := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), "─", "")), " ")
@@ -76,11 +77,40 @@ func TestStatsOfLinksWithRetry(t *testing.T) {
 		{Node: "s1", Ports: []*rackfabv1.PortStats{port(1)}, Counters: map[string]uint64{"llr_replayed_frames": 9}},
 	}
 	var out strings.Builder
-	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}); err != nil {
+	if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: nodes}, false); err != nil {
 		t.Fatal(err)
 	}
 	fields := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), "─", "")), " ")
 	if want := "llr_discarded_frames s0 2 12 0 0 0 0 0 s1 1 9 0 0 0 0 0"; !strings.Contains(fields, want) {
 		t.Errorf("no %q in\n%s", want, &out)
+	}
+}
+
+// Many flows have quantiles and the flows that sent the most, or all with --all.
+func TestStatsOfManyFlows(t *testing.T) {
+	n := &rackfabv1.NodeStats{Node: "h0"}
+	for i := range int64(101) {
+		n.Flows = append(n.Flows, &rackfabv1.FlowStats{Name: fmt.Sprintf("f%d", i), Scheme: "pcn", RateBps: i * 1e9, SentBytes: i * 10, AckedBytes: i})
+	}
+	text := func(every bool) string {
+		return strings.Join(strings.Fields(flowTable([]*rackfabv1.NodeStats{n}, every).String()), " ")
+	}
+	for _, want := range []string{
+		"101 flows: quantiles of each column, and the 8 that sent the most; --all lists every flow",
+		"min 0bps 0 0 p10 10Gbps 100 10 p50 50Gbps 500 50 p90 90Gbps 900 90 max 100Gbps 1000 100 ─", " f100 h0 pcn 100Gbps 1000 100 f99 h0 ", "f93 h0 pcn 93Gbps 930 93",
+	} {
+		if got := text(false); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if got := text(false); strings.Contains(got, "f92 ") {
+		t.Errorf("more than 8 flows: %s", got)
+	}
+	if got := text(true); !strings.Contains(got, " f0 h0 ") || strings.Contains(got, "quantiles") {
+		t.Errorf("not every flow: %s", got)
+	}
+	n.Flows = n.Flows[:fewFlows]
+	if got := text(false); !strings.Contains(got, " f0 h0 ") || strings.Contains(got, "quantiles") {
+		t.Errorf("few flows are not all listed: %s", got)
 	}
 }

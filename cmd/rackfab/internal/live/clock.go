@@ -28,9 +28,14 @@ func clockCommands() []*cobra.Command {
 			Use: "pace SPAN/s|free", Short: "Set the speed of the clock", Example: "rackfab pace 5ms/s", Args: cobra.ExactArgs(1),
 		}, rackfabv1.FabricServiceClient.SetPace, func(args []string) (*rackfabv1.SetPaceRequest, error) {
 			pace, err := parsePace(args[0])
-			return &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}, err
+			return setPace(pace), err
 		}, newStatus),
 	}
+}
+
+// setPace returns the request of a pace, 0 for free.
+func setPace(pace unit.Time) *rackfabv1.SetPaceRequest {
+	return &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace), Unlimited: pace == 0}
 }
 
 // newStatus returns the text of the status in a response.

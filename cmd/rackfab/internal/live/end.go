@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 	"github.com/rackfab/rackfab/services/spawn"
 )
@@ -46,7 +48,11 @@ func untilEnd(c *cobra.Command, rack *launch.Rack, journal string) error {
 	case err != nil:
 		return cli.SignalError{Err: fmt.Errorf("the live run did not end cleanly: %w", client.Reword(err))}
 	case out.GetJournal() == nil: // the clock never ran
-		return nil
+		if _, err := os.Stat(journal); err != nil {
+			return nil // there are no changes either
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "ended; %s\n", replayText(journal))
+		return err
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s; to repeat it: rackfab replay %s\n", endText(out.GetJournal()), journal)
 	return err
@@ -83,11 +89,15 @@ func runEnded(ctx context.Context, api rackfabv1.FabricServiceClient) <-chan str
 	const everyMs = 60_000 // the events are discarded
 	ended := make(chan struct{})
 	go func() {
-		events, err := api.Watch(ctx, &rackfabv1.WatchRequest{EveryMs: everyMs})
-		for err == nil {
-			_, err = events.Recv()
+		err := error(nil)
+		for ctx.Err() == nil && status.Code(err) != codes.FailedPrecondition { // otherwise the controller is restarted
+			var events rackfabv1.FabricService_WatchClient
+			events, err = api.Watch(ctx, &rackfabv1.WatchRequest{EveryMs: everyMs}, grpc.WaitForReady(true))
+			for err == nil {
+				_, err = events.Recv()
+			}
 		}
-		if status.Code(err) == codes.FailedPrecondition {
+		if ctx.Err() == nil {
 			close(ended)
 		}
 	}()
@@ -96,8 +106,12 @@ func runEnded(ctx context.Context, api rackfabv1.FabricServiceClient) <-chan str
 
 // replayText returns how to repeat an ended live run from its journal, if there is one.
 func replayText(journal string) string {
-	if _, err := os.Stat(journal); err != nil {
+	text, err := os.ReadFile(journal)
+	switch {
+	case err != nil:
 		return "its clock never ran"
+	case controller.Unstepped(text):
+		return "its clock never ran; to start it again with its changes: rackfab up " + journal
 	}
 	return "to repeat it: rackfab replay " + journal
 }

@@ -28,7 +28,7 @@ func impairCommand() *cobra.Command {
 	}
 	cli.ShareFlag(c, &i.Lose, "lose", "0%", "share of envelopes to lose")
 	cli.ShareFlag(c, &i.Repeat, "repeat", "0%", "share of envelopes to send twice")
-	cli.ShareFlag(c, &i.Delay, "delay", "0%", "share of envelopes that up to 16 later ones overtake")
+	cli.ShareFlag(c, &i.Delay, "delay", "0%", "share of envelopes that up to 64 later ones overtake")
 	c.Flags().Uint64Var(&i.Seed, "seed", 1, "seed of the random choice of envelopes")
 	c.AddCommand(impairmentCommand(&cobra.Command{
 		Use: "off", Short: "End the impairment of the bus", Example: "rackfab impair off", Args: cobra.NoArgs,

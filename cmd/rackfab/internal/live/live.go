@@ -11,6 +11,6 @@ import (
 // Commands returns the commands of the package.
 func Commands() []*cobra.Command {
 	return slices.Concat(changeCommands(), clockCommands(), []*cobra.Command{
-		upCommand(), downCommand(), statusCommand(), watchCommand(), settingsCommand(), journalCommand(), impairCommand(),
+		upCommand(), soakCommand(), downCommand(), statusCommand(), watchCommand(), settingsCommand(), journalCommand(), impairCommand(),
 	})
 }

@@ -41,7 +41,8 @@ const watchRows = 40
 func settingsCommand() *cobra.Command {
 	return client.RackCommand(&cobra.Command{
 		Use: "settings [NODES]", Short: "Print the current settings of nodes", Args: cobra.MaximumNArgs(1),
-		Long:    "Print the current settings of nodes. A star marks those that `rackfab set` and `rackfab scheme` can change.",
+		Long: "Print the current settings of nodes. A star marks those that `rackfab set` and `rackfab scheme` can change.\n" +
+			"A pending value is one that an accepted change sets at the given instant, at the earliest with the next grant.",
 		Example: "rackfab settings s0..s1",
 	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 		out, err := api.GetSettings(c.Context(), &rackfabv1.GetSettingsRequest{Nodes: strings.Join(args, ",")})
@@ -49,10 +50,15 @@ func settingsCommand() *cobra.Command {
 			return err
 		}
 		star := map[bool]string{true: "*"}
-		t := table.New(2, "node", "key", "value", "live")
+		t := table.New(2, "node", "key", "value", "live", "pending")
+		t.OmitEmpty = true
 		for _, n := range out.GetNodes() {
 			for _, s := range n.GetSettings() {
-				t.Row(n.GetNode(), s.GetKey(), s.GetValue(), star[s.GetLive()])
+				pending := ""
+				if s.Pending != nil {
+					pending = fmt.Sprintf("%s at %s", s.GetPending(), unit.Time(s.GetPendingAtPs()))
+				}
+				t.Row(n.GetNode(), s.GetKey(), s.GetValue(), star[s.GetLive()], pending)
 			}
 		}
 		return t.Write(c.OutOrStdout())
@@ -61,7 +67,8 @@ func settingsCommand() *cobra.Command {
 
 func journalCommand() *cobra.Command {
 	c := &cobra.Command{Use: "journal", Short: "Save the journal of the running rack", Example: "rackfab journal save -"}
-	c.AddCommand(client.RackCommand(&cobra.Command{
+	overwrite := false
+	save := client.RackCommand(&cobra.Command{
 		Use: "save FILE", Short: "Write the journal up to the present instant; FILE - is standard output", Args: cobra.ExactArgs(1),
 		Example: "rackfab journal save journal.yaml",
 	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
@@ -70,20 +77,25 @@ func journalCommand() *cobra.Command {
 			return err
 		}
 		j := out.GetJournal()
-		if err := saveJournal(c, args[0], j); err != nil {
+		if err := saveJournal(c, cli.Output{Name: args[0], Overwrite: overwrite}, j); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cli.Messages(c, args[0]), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
 		return err
-	}))
+	})
+	cli.OverwriteFlag(save, &overwrite)
+	c.AddCommand(save)
 	return c
 }
 
 // saveJournal writes a journal. It replaces a regular file atomically, and writes to any
 // other file, such as a pipe, directly.
-func saveJournal(c *cobra.Command, name string, j *rackfabv1.Journal) error {
-	if is, err := os.Stat(name); name != cli.Stdout && (err != nil || is.Mode().IsRegular()) {
-		return controller.WriteJournal(name, j)
+func saveJournal(c *cobra.Command, to cli.Output, j *rackfabv1.Journal) error {
+	if err := to.Check(); err != nil {
+		return err
 	}
-	return cli.CreateOutput(c, name, func(w io.Writer) error { return controller.PrintJournal(w, j) })
+	if is, err := os.Stat(to.Name); to.Name != cli.Stdout && (err != nil || is.Mode().IsRegular()) {
+		return controller.WriteJournal(to.Name, j)
+	}
+	return to.Write(c, func(w io.Writer) error { return controller.PrintJournal(w, j) })
 }

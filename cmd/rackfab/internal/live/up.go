@@ -33,6 +33,7 @@ type upFlags struct {
 	nats       client.NATS
 	processes  client.Processes
 	workers    client.Workers
+	recover    client.Recover
 	overrides  load.Overrides
 	pace       string
 	journal    string
@@ -58,7 +59,9 @@ func upCommand() *cobra.Command {
 	f.nats.AddFlags(c)
 	f.processes.AddFlag(c)
 	f.workers.AddFlag(c, "")
+	f.recover.AddFlag(c)
 	c.MarkFlagsMutuallyExclusive("controller", "processes", "workers")
+	c.MarkFlagsMutuallyExclusive("controller", "recover")
 	f.overrides.AddFlags(c, "")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
@@ -75,6 +78,9 @@ func up(c *cobra.Command, name string, f *upFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.check(c); err != nil {
+		return err
+	}
 	s, err := f.overrides.Load(c, name)
 	if err != nil {
 		return err
@@ -88,12 +94,23 @@ func up(c *cobra.Command, name string, f *upFlags) error {
 	}
 	begin := func(api rackfabv1.FabricServiceClient) error {
 		start := &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.ForRun(s.Name, s.Scheme, "live")}
-		return f.begin(c.Context(), api, start, pace)
+		return beginRun(c.Context(), api, start, pace, f.paused)
 	}
 	if f.controller != "" {
 		return f.upRemote(c, s, begin)
 	}
 	return f.upHere(c, s, begin)
+}
+
+// check returns an error if flags have no effect because of others.
+func (f *upFlags) check(c *cobra.Command) error {
+	faults := []error{f.telemetry.Check(c)}
+	if f.controller != "" {
+		faults = append(faults, cli.Unused(c, "excluded by --controller: the rack is already up", "address", "http", "journal", "nats-url", "nats-nkey"))
+	} else if f.telemetry.Address != telemetry.Own {
+		faults = append(faults, cli.Unused(c, "the page is that of the rack's own collector: needs --collector own", "http"))
+	}
+	return errors.Join(faults...)
 }
 
 // upHere starts the processes of a rack, begins the live run, and waits for its end.
@@ -106,7 +123,7 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 		return err
 	}
 	processes, err := f.processes.Of(s)
-	if err != nil {
+	if err := errors.Join(err, f.recover.Check()); err != nil {
 		return err
 	}
 	if err := f.workers.Check(s, f.nats); err != nil {
@@ -123,7 +140,7 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 		own = collector.Listen
 	}
 	o := launch.Options{
-		Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
+		Recover: time.Duration(f.recover), Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
 		Collector: cmp.Or(f.telemetry.Receiver(), own), Collect: f.collect(), Log: c.ErrOrStderr(),
 	}
 	if f.workers != 0 {
@@ -150,9 +167,6 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 
 // upRemote begins the live run on the rack behind --controller.
 func (f *upFlags) upRemote(c *cobra.Command, s *topology.Scenario, begin func(rackfabv1.FabricServiceClient) error) error {
-	if f.journal != "" || f.nats != (client.NATS{}) {
-		return errors.New("--controller excludes --journal, --nats-url and --nats-nkey: the rack is already up")
-	}
 	rack := client.Rack{Address: f.controller, TLS: f.rack.TLS}
 	return rack.Call(func(api rackfabv1.FabricServiceClient) error {
 		if err := begin(api); err != nil {
@@ -168,15 +182,15 @@ func isUp(w io.Writer, s *topology.Scenario, address, journal string) error {
 	return err
 }
 
-// begin starts the live run on the nodes, and its clock unless --paused is given.
-func (f *upFlags) begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time) error {
+// beginRun starts the live run on the nodes, and its clock unless paused is true.
+func beginRun(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
 	if _, err := api.StartRack(ctx, start); err != nil {
 		return err
 	}
-	if _, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {
+	if _, err := api.SetPace(ctx, setPace(pace)); err != nil {
 		return err
 	}
-	if f.paused {
+	if paused {
 		return nil
 	}
 	_, err := api.Resume(ctx, &rackfabv1.ResumeRequest{})

@@ -10,28 +10,57 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// view renders the state of a rack in about rows rows: the busiest links, the running
-// flows, and the event counters. Loads are averages since the previous event, or since
+// view renders the state of a rack in about rows rows: the links that matter most, the running
+// flows, and the event counters. It says how many links and flows it leaves out. Loads are averages since the previous event, or since
 // the start if there is none.
 func view(was, is *rackfabv1.WatchResponse, rows int) string {
-	links := table.New(1, "link", "load", "queue", "state", "PAUSE sent")
-	for _, d := range atMost(directions(was, is), rows/2) {
-		links.Row(d.name, legible(d.load), unit.Bytes(d.GetQueueBytes()), d.state, d.GetPausesSent())
+	links := table.New(1, "link", "load", "queue", "state", "PAUSE received", "PAUSE sent").Right(1, 2)
+	all := directions(was, is)
+	shown := atMost(all, rows/2)
+	for _, d := range shown {
+		links.Row(d.name, cli.Round(d.load, legible), cli.Round(unit.Bytes(d.GetQueueBytes()), legible), d.state, d.GetPausesReceived(), d.GetPausesSent())
 	}
 	flows := table.New(1, "flow", "from", "scheme", "rate", "acknowledged")
 	running, ended := int64(0), int64(0)
 	for _, n := range is.GetNodes() {
 		running, ended = running+n.GetFlowsStarted()-n.GetFlowsEnded(), ended+n.GetFlowsEnded()
 	}
-	for _, f := range atMost(longFirst(is), rows/4) {
-		flows.Row(f.GetName(), f.node, f.GetScheme(), legible(unit.Rate(f.GetRateBps())), unit.Bytes(f.GetAckedBytes()))
+	sending := longFirst(is)
+	listed := atMost(sending, rows/4)
+	for _, f := range listed {
+		flows.Row(f.GetName(), f.node, f.GetScheme(), cli.Round(unit.Rate(f.GetRateBps()), legible), unit.Bytes(f.GetAckedBytes()))
 	}
-	return fmt.Sprintf("%s\n\n%s\n%d flows run, %d have ended\n%s%s\n%s\n%s",
-		statusText(is.GetStatus()), links, running, ended, flows, commandsText(is), eventsText(is), inspect.BusText(is.GetNodes()))
+	return fmt.Sprintf("%s%s\n\n%s%s\n%d flows run, %d have ended\n%s%s%s\n%s\n%s",
+		statusText(is.GetStatus()), stalledText(is.GetStatus()), links, moreLinks(all[len(shown):]), running, ended, flows, moreFlows(len(sending)-len(listed)),
+		commandsText(is), eventsText(is), inspect.BusText(is.GetNodes()))
+}
+
+// moreLinks returns a line on the links that are left out, or "" if there are none.
+func moreLinks(rest []direction) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	queue, paused := unit.Bytes(0), int64(0)
+	for _, d := range rest {
+		queue, paused = max(queue, unit.Bytes(d.GetQueueBytes())), max(paused, d.GetPausesReceived())
+	}
+	if queue == 0 && paused == 0 {
+		return fmt.Sprintf("%d more links, without a queue or PAUSE\n", len(rest))
+	}
+	return fmt.Sprintf("%d more links: queues of up to %s, at most %d PAUSE frames received\n", len(rest), cli.Round(queue, legible), paused)
+}
+
+// moreFlows returns a line on the flows that are left out, or "" if there are none.
+func moreFlows(rest int) string {
+	if rest == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d more flows\n", rest)
 }
 
 // commandsText returns one line on the commands of all hosts, or "" if there are none.
@@ -48,14 +77,8 @@ func commandsText(is *rackfabv1.WatchResponse) string {
 	return fmt.Sprintf("commands: %d posted, %d completed, %d failed\n", posted, completed, failed)
 }
 
-// legible rounds a rate to three significant digits.
-func legible(r unit.Rate) unit.Rate {
-	step := unit.Rate(1)
-	for r/step >= 1000 {
-		step *= 10
-	}
-	return (r + step/2) / step * step
-}
+// legible is the number of significant digits of loads and rates.
+const legible = 3
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }
 
@@ -66,7 +89,12 @@ type direction struct {
 	load        unit.Rate
 }
 
-// directions returns both directions of all links, the busiest first.
+// stopped orders the states of links: what is down or frozen explains the most.
+var stopped = map[string]int{"down": 0, "frozen": 1, "paused": 2, "": 2}
+
+// directions returns both directions of all links: first those that are down or frozen, then
+// those with the longest queue, that are paused, with the most PAUSE frames received, and with
+// the highest load.
 func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 	span := unit.Time(is.GetStatus().GetAtPs() - was.GetStatus().GetAtPs())
 	for i, n := range is.GetNodes() {
@@ -91,7 +119,8 @@ func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b direction) int {
-		return cmp.Or(cmp.Compare(len(b.state), len(a.state)), cmp.Compare(b.load, a.load), cmp.Compare(b.GetQueueBytes(), a.GetQueueBytes()))
+		return cmp.Or(cmp.Compare(stopped[a.state], stopped[b.state]), cmp.Compare(b.GetQueueBytes(), a.GetQueueBytes()), cmp.Compare(len(b.state), len(a.state)),
+			cmp.Compare(b.GetPausesReceived(), a.GetPausesReceived()), cmp.Compare(b.load, a.load))
 	})
 	return all
 }
@@ -143,8 +172,36 @@ func statusText(s *rackfabv1.RackStatus) string {
 	if len(s.GetImpairedNodes()) > 0 {
 		text += "\n" + impairedText(s.GetImpairedNodes())
 	}
+	if n := s.GetRecoveries(); n > 0 {
+		text += fmt.Sprintf("\nrecoveries: %d", n)
+	}
 	if s.GetFailedNode() != "" {
 		text += fmt.Sprintf("\nnode %s failed: %s", s.GetFailedNode(), s.GetFailure())
+	}
+	return text
+}
+
+// silentMs is the silence, in milliseconds, from which a process is called silent. It sends
+// a message every second.
+const silentMs = 2000
+
+// stalledText returns lines that say why the rack does not advance, if statusText does not
+// say it.
+func stalledText(s *rackfabv1.RackStatus) string {
+	if s.GetStalled() == "" || s.GetFailedNode() != "" {
+		return ""
+	}
+	text := "\n" + s.GetStalled()
+	for _, w := range s.GetWaits() {
+		text += fmt.Sprintf("\n  %s at %s: no progress for %d s", w.GetProcess(), unit.Time(w.GetAtPs()), w.GetStillMs()/1000)
+		switch {
+		case w.GetBusLost():
+			text += ", bus unreachable"
+		case w.GetSilentMs() >= silentMs:
+			text += fmt.Sprintf(", silent for %d s", w.GetSilentMs()/1000)
+		case w.GetWaitsFor() != "":
+			text += fmt.Sprintf(", waits for %s", w.GetWaitsFor())
+		}
 	}
 	return text
 }

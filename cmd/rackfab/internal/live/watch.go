@@ -64,7 +64,11 @@ func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) er
 			return endOfEvents(c, last, err)
 		}
 		last = event.GetStatus()
-		if _, err := fmt.Fprintln(c.OutOrStdout(), statusText(last)); err != nil {
+		text := statusText(last)
+		if last.GetState() == rackfabv1.RackState_RACK_STATE_RUNNING {
+			text += stalledText(last)
+		}
+		if _, err := fmt.Fprintln(c.OutOrStdout(), text); err != nil {
 			return err
 		}
 	}

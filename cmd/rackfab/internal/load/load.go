@@ -2,11 +2,13 @@
 package load
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,21 +37,60 @@ const Stdin = "-"
 // it returns that scenario, and writes to notes what the file was taken for and what the scenario does not say.
 func File(notes io.Writer, arg string) (name string, data []byte, err error) {
 	if arg == Stdin {
-		if data, err = io.ReadAll(os.Stdin); err != nil {
-			return "standard input", nil, err
+		if data, err = atMost(os.Stdin, imports.MaxFile); err != nil {
+			return "standard input", nil, fmt.Errorf("standard input: %w", err)
 		}
 		return imported(notes, "standard input", data)
 	}
 	if data, ok := scenariofile.Builtin(arg); ok {
 		return arg, data, nil
 	}
-	if data, err = os.ReadFile(arg); err == nil {
+	if data, err = ReadFile(arg); err == nil {
 		return imported(notes, arg, data)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return arg, nil, err
 	}
 	if err := scenariofile.CheckNumbers(arg); err != nil {
 		return arg, nil, err
 	}
-	return arg, nil, fmt.Errorf("scenario %q is neither a file nor one of %s", arg, strings.Join(scenariofile.Builtins(), ", "))
+	return arg, nil, fmt.Errorf("scenario %q is neither a file nor one of %s", arg, scenariofile.BuiltinList())
+}
+
+// ReadFile reads a file of at most imports.MaxFile bytes.
+func ReadFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := atMost(f, imports.MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// atMost reads a file, or a stream, of at most limit bytes. It reads nothing of a file
+// that is larger.
+func atMost(f *os.File, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tooLarge := fmt.Errorf("larger than %d bytes, the most that is read", limit)
+	var b bytes.Buffer
+	if info.Mode().IsRegular() {
+		if info.Size() > limit {
+			return nil, tooLarge
+		}
+		b.Grow(int(info.Size()) + bytes.MinRead) // so that the buffer need not grow
+	}
+	n, err := b.ReadFrom(io.LimitReader(f, limit+1))
+	if n > limit {
+		return nil, tooLarge
+	}
+	return b.Bytes(), err
 }
 
 // imported returns the scenario that a file makes, or the file itself if it is of no known kind.

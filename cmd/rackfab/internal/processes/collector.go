@@ -25,7 +25,7 @@ func collectorCommand() *cobra.Command {
 	o := collector.Options{}
 	f := pageFlags{runs: "runs"}
 	c := p.command(&cobra.Command{
-		Use: "collector", Short: "Run the collector: receive OTLP over gRPC, store it, answer queries, serve the web page",
+		Use: "collector", Short: "Run the collector: receive OTLP, store it, answer queries, serve the web page",
 		Example: "rackfab collector --data runs/collector --keep-slowest 1%",
 	}, func(ctx context.Context, ready io.Writer) error {
 		f.rack.TLS = p.tls
@@ -34,12 +34,13 @@ func collectorCommand() *cobra.Command {
 	})
 	flags := c.Flags()
 	addressFlag(c, &o.Listen, "listen", collector.Listen, "HOST:PORT of the gRPC server: OTLP, CollectorService, health, reflection")
+	addressFlag(c, &o.OTLPHTTP, "otlp-http", collector.ListenHTTP, "HOST:PORT of OTLP over HTTP (/v1/traces, /v1/metrics), or off")
 	flags.StringVar(&o.Data, "data", filepath.Join("runs", "collector"), "folder of the store")
 	cli.BytesFlag(c, &o.MaxSize, "max-size", "2GB", "maximum size of the store, which evicts the oldest runs; 0 for no limit")
 	cli.ShareFlag(c, &o.KeepSlowest, "keep-slowest", "100%", "share of the slowest traces per flow whose details are kept after the run: 1%")
 	flags.StringVar(&o.Forward, "forward", "", "OTLP endpoint to forward everything to: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
 	addressFlag(c, &o.HTTP, "http", pageAddress, "HOST:PORT of the web page, or off")
-	flags.BoolVar(&o.AnyPort, "any-port", false, "if the port of --listen or --http is in use, listen on a free port of the same host")
+	flags.BoolVar(&o.AnyPort, "any-port", false, "if the port of --listen, --otlp-http or --http is in use, listen on a free port of the same host")
 	addressFlag(c, &f.rack.Address, "controller", client.DefaultAddress, "HOST:PORT of the controller of the rack on the web page")
 	f.hostFlag(c)
 	return c

@@ -16,13 +16,13 @@ import (
 
 func kubernetesCommand() *cobra.Command {
 	var o kubernetes.Options
-	var output string
+	var output cli.Output
 	c := &cobra.Command{
 		Use:   "kubernetes [SCENARIO|FILE] [-- FLAGS]",
 		Short: "Write the Kubernetes manifests of a rack on free workers",
 		Long: "Write the manifests of a rack in a namespace of its own: a NATS cluster, free workers, a collector with its page, and a Job\n" +
 			"that runs the scenario on the workers, or with --live a Deployment of a live run. FLAGS are flags of `rackfab run` or `rackfab up`. Each output has new keys. The default scenario is " + load.Default + ".",
-		Example: "rackfab kubernetes pcn-16to2 --workers 3 --image registry.example/rackfab:1 -- --scheme pfc,pcn | kubectl apply -f -",
+		Example: "rackfab kubernetes pcn-16to2 --workers 3 --image registry.example/rackfab:1 \\\n    -- --scheme pfc,pcn | kubectl apply -f -",
 		Args:    scenarioAndFlags,
 		RunE: func(c *cobra.Command, args []string) error {
 			if n := c.ArgsLenAtDash(); n >= 0 {
@@ -38,7 +38,7 @@ func kubernetesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cli.CreateOutput(c, output, func(w io.Writer) error {
+			return output.Write(c, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
 			})
@@ -50,7 +50,7 @@ func kubernetesCommand() *cobra.Command {
 	flags.StringVar(&o.Namespace, "namespace", "rackfab", "namespace, which the manifests create")
 	flags.IntVar(&o.Workers, "workers", 3, "number of free workers, with one processor each, which share the nodes")
 	flags.BoolVar(&o.Live, "live", false, "start a live run, as rackfab up does, instead of a batch run")
-	flags.StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
+	output.AddFlags(c, cli.Stdout, "file to write")
 	return c
 }
 

@@ -17,7 +17,7 @@ import (
 func composeCommand() *cobra.Command {
 	var o compose.Options
 	var processes client.Processes
-	output := ""
+	var output cli.Output
 	c := &cobra.Command{
 		Use:   "compose [SCENARIO|FILE]",
 		Short: "Write the Compose file of a rack, one container per process",
@@ -38,7 +38,7 @@ func composeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cli.CreateOutput(c, output, func(w io.Writer) error {
+			return output.Write(c, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
 			})
@@ -47,7 +47,7 @@ func composeCommand() *cobra.Command {
 	c.Flags().StringVar(&o.Image, "image", compose.Image, "image of the containers; compose/Dockerfile builds the default image")
 	c.Flags().BoolVar(&o.TLS, "tls", false, "use mutual TLS for gRPC and the bus, which creates the certificates")
 	processes.AddFlag(c)
-	c.Flags().StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
+	output.AddFlags(c, cli.Stdout, "file to write")
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/broker"
@@ -34,7 +35,7 @@ func Commands() []*cobra.Command {
 func nodeCommand(name, short, node string, run func(context.Context, nic.Options) error) *cobra.Command {
 	return nodesCommand(&cobra.Command{
 		Use: name, Short: short,
-		Example: "rackfab " + name + " --name " + node + " --bus nats://192.0.2.1:4222 --nkey certs/" + node + "/nkey --tls certs --listen 192.0.2.2:7000",
+		Example: "rackfab " + name + " --name " + node + " --bus nats://192.0.2.1:4222 --nkey certs/" + node + "/nkey \\\n    --tls certs --listen 192.0.2.2:7000",
 	}, "name of the node in the scenario", run)
 }
 
@@ -63,15 +64,25 @@ func (p *process) nodeFlags(c *cobra.Command, o *worker.Options, name string) {
 func controllerCommand() *cobra.Command {
 	p := process{member: identity.Controller}
 	var o controller.Options
+	var recovers client.Recover
 	c := p.command(&cobra.Command{
 		Use: "controller", Short: "Run the controller of a rack",
-		Example: "rackfab controller --bus nats://192.0.2.1:4222 --nkey certs/controller/nkey --tls certs --listen 192.0.2.1:7000",
+		Example: "rackfab controller --bus nats://192.0.2.1:4222 --nkey certs/controller/nkey \\\n    --tls certs --listen 192.0.2.1:7000",
 	}, func(ctx context.Context, ready io.Writer) error {
 		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
+		o.Recover = time.Duration(recovers)
+		if err := recovers.Check(); err != nil {
+			return err
+		}
+		if o.Resume && (o.Journal == "" || recovers == 0) {
+			return errors.New("--resume: needs --journal FILE and a time --recover above 0")
+		}
 		return controller.Main(ctx, o)
 	})
 	p.rackFlags(c, &o.Bus, &o.Rack, &o.Listen, &o.Collector)
 	c.Flags().StringVar(&o.Journal, "journal", "", "file that always contains the journal of the live run")
+	c.Flags().BoolVar(&o.Resume, "resume", false, "continue the live run of --journal if its controller ended without 'rackfab down'")
+	recovers.AddFlag(c)
 	return c
 }
 
@@ -115,7 +126,7 @@ func busCommand() *cobra.Command {
 		Long: "Run the bus of a rack, an embedded NATS server. With --cluster it is one of several servers, on one machine each: processes\n" +
 			"connect to any of them, and to another one if it ends. Messages between processes at one server stay there.",
 		Example: "rackfab bus --listen 192.0.2.1:4222 --keys certs --tls certs\n" +
-			"rackfab bus --listen 192.0.2.2:4222 --keys certs --tls certs --cluster 192.0.2.2:6222 --routes 192.0.2.1:6222,192.0.2.3:6222",
+			"rackfab bus --listen 192.0.2.2:4222 --keys certs --tls certs \\\n    --cluster 192.0.2.2:6222 --routes 192.0.2.1:6222,192.0.2.3:6222",
 	}, func(ctx context.Context, ready io.Writer) error {
 		if f.cluster != "" && f.tls == "" && !f.open {
 			return errors.New("--cluster requires --tls DIR or --open: without TLS, anybody who reaches its port can publish everything")

@@ -24,23 +24,32 @@ type queryFlags struct {
 	q      rackfabv1.QuerySeriesRequest
 	port   int32
 	format string
+	raw    bool
 }
 
 func seriesCommand() *cobra.Command {
 	f := queryFlags{q: rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{}}}
 	c := client.CollectorCommand(&cobra.Command{
 		Use: "query [METRIC]", Short: "Print time series of ports and flows, or list the series", Args: cobra.MaximumNArgs(1),
-		Example: "rackfab query rackfab.port.queue --node s1 --peer r1 --from 1ms --to 2ms --format csv",
+		Example: "rackfab query rackfab.port.queue --node s1 --peer r1 \\\n    --from 1ms --to 2ms --format csv",
 	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
 		if c.Flags().Changed("port") {
 			f.q.Select.Port = &f.port
 		}
 		if len(args) == 0 {
+			if err := cli.Unused(c, "needs METRIC: without it, the series are listed", "from", "to", "step", "fold"); err != nil {
+				return err
+			}
 			out, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: f.q.GetSelect()})
 			if err != nil {
 				return err
 			}
 			return f.showList(c.OutOrStdout(), out)
+		}
+		if f.q.GetStepPs() == 0 {
+			if err := cli.Unused(c, "needs --step", "fold"); err != nil {
+				return err
+			}
 		}
 		f.q.Select.Metric = args[0]
 		out, err := api.QuerySeries(c.Context(), &f.q)
@@ -72,6 +81,7 @@ func seriesCommand() *cobra.Command {
 		f.q.Fold = rackfabv1.Fold(fold)
 		return nil
 	})
+	flags.BoolVar(&f.raw, "raw", false, "print the values of a table in the unit of the metric: bytes, ps, bit/s")
 	cli.FormatFlag(c, &f.format, "table", "csv", "json")
 	return c
 }
@@ -120,19 +130,32 @@ func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) 
 		_, err := fmt.Fprintln(log, "rackfab: the series have no points in that range; a gauge has a point at each change only")
 		return err
 	}
-	instant, columns := unit.Time.String, []string{"at", series[0].GetUnit()}
+	instant, columns, format := unit.Time.String, []string{"at", series[0].GetUnit()}, exact
+	if in := inWords[series[0].GetUnit()]; in != nil && !f.raw {
+		format, columns[1] = in, "value"
+	}
 	if f.format == "csv" {
+		format = exact
 		instant = func(t unit.Time) string { return strconv.FormatInt(int64(t), 10) }
 		columns = []string{"time_ps", fmt.Sprintf("%s (%s)", series[0].GetMetric(), series[0].GetUnit())}
 	}
 	rows := [][]string{slices.Concat(columns[:1], SeriesColumns, columns[1:])}
 	for _, s := range series {
 		for i, at := range s.GetTimesPs() {
-			value := strconv.FormatFloat(s.GetValues()[i], 'f', -1, 64)
-			rows = append(rows, slices.Concat([]string{instant(unit.Time(at))}, SeriesCells(s), []string{value}))
+			rows = append(rows, slices.Concat([]string{instant(unit.Time(at))}, SeriesCells(s), []string{format(s.GetValues()[i])}))
 		}
 	}
 	return f.write(w, series[0].GetMetric()+" of run "+out.GetRun(), rows, 0, len(rows[0])-1)
+}
+
+// exact formats a value as a number in the unit of its metric.
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// inWords formats values of a unit of a metric for people: 227.3KB, 1.576ms, 9.88Gbps.
+var inWords = map[string]func(v float64) string{
+	"By":    func(v float64) string { return cli.Round(unit.Bytes(v), cli.Digits).String() },
+	"ps":    func(v float64) string { return cli.Round(unit.Time(v), cli.Digits).String() },
+	"bit/s": func(v float64) string { return cli.Round(unit.Rate(v), cli.Digits).String() },
 }
 
 // showList writes the available series.

@@ -1,20 +1,20 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/export/traces"
 	"github.com/rackfab/rackfab/report/table"
 )
 
@@ -25,6 +25,7 @@ type traceFlags struct {
 	attributes        []string
 	list, percentiles bool
 	format            string
+	output            cli.Output
 	events            int
 }
 
@@ -36,10 +37,16 @@ func tracesCommand() *cobra.Command {
 	var f traceFlags
 	c := client.CollectorCommand(&cobra.Command{
 		Use: "traces", Short: "Show the slowest messages with their spans", Args: cobra.NoArgs,
-		Example: "rackfab traces --flow F1 --slowest 5",
+		Long: "Show the slowest messages with their spans, or write the messages for other programs: as trace events of Chrome, which\n" +
+			"Perfetto opens, with the pauses and queues of all ports; as OTLP/JSON; or as JSON that Jaeger's user interface uploads.\n" +
+			"A file has all messages that match, unless --slowest or --latest limits them.",
+		Example: "rackfab traces --flow F1 --slowest 5\nrackfab traces --format chrome -o trace.json",
 	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
-		if err := f.read(); err != nil {
+		if err := errors.Join(f.unused(c), f.read(), f.checkFile()); err != nil {
 			return err
+		}
+		if f.isFile() {
+			return f.writeFile(c, api)
 		}
 		if f.percentiles {
 			return f.showPercentiles(c, api)
@@ -60,11 +67,23 @@ func tracesCommand() *cobra.Command {
 	flags.StringArrayVar(&f.attributes, "attribute", nil, "messages with a span that has KEY=VALUE: rackfab.carries=cnp")
 	flags.BoolVar(&f.list, "list", false, "print one line per message, without its spans")
 	flags.BoolVar(&f.percentiles, "percentiles", false, "print percentiles of the durations per flow, instead of messages")
-	cli.FormatFlag(c, &f.format, "table", "json")
+	cli.FormatFlag(c, &f.format, append([]string{"table", "json"}, traces.Formats...)...)
+	f.output.AddFlags(c, cli.Stdout, "file for --format "+strings.Join(traces.Formats, ", "))
 	eventsFlag(c, &f.events)
 	c.MarkFlagsMutuallyExclusive("slowest", "latest")
 	c.MarkFlagsMutuallyExclusive("list", "percentiles")
 	return c
+}
+
+// unused returns an error if flags have no effect because of others.
+func (f *traceFlags) unused(c *cobra.Command) error {
+	switch {
+	case f.percentiles:
+		return cli.Unused(c, "--percentiles are those of all messages of a flow", "node", "slowest", "latest", "min", "max", "from", "to", "attribute", "events")
+	case f.list, f.format == "json":
+		return cli.Unused(c, "only spans as a table have a number of events", "events")
+	}
+	return nil
 }
 
 // read completes the request by the flags that are not fields of it.
@@ -96,7 +115,7 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 	if f.format == "json" && f.list {
 		return cli.PrintJSON(w, list)
 	}
-	sampled, err := sampledText(c.Context(), api, list.GetRun())
+	run, err := runOf(c.Context(), api, list.GetRun())
 	if err != nil {
 		return err
 	}
@@ -108,25 +127,10 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 	default:
 		err = f.showEach(c, api, list)
 	}
-	if err == nil && sampled != "" && f.format != "json" {
+	if sampled := run.GetSampled(); err == nil && sampled != "" && f.format != "json" {
 		_, err = fmt.Fprintf(w, "\nsampled: %s\n", sampled)
 	}
 	return err
-}
-
-// sampledText returns which messages of a run were sampled, or "" if the run does not
-// say.
-func sampledText(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) (string, error) {
-	out, err := api.ListRuns(ctx, &rackfabv1.ListRunsRequest{})
-	if err != nil {
-		return "", err
-	}
-	for _, r := range out.GetRuns() {
-		if r.GetRun() == run && r.GetSampled() != "" {
-			return r.GetSampled(), nil
-		}
-	}
-	return "", nil
 }
 
 // showEach shows every trace of a list with its spans.
@@ -153,14 +157,23 @@ func (f *traceFlags) showEach(c *cobra.Command, api rackfabv1.CollectorServiceCl
 	return nil
 }
 
+// shortID is the number of digits of a trace ID on a narrow terminal; `rackfab trace` accepts them.
+const shortID = 8
+
 func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
+	width := table.Width(w)
+	span := timesOn(width)
 	t := table.New(1, "trace", "message", "flow", "node", "start", "duration", "spans")
 	for _, r := range list.GetTraces() {
 		spans := strconv.Itoa(int(r.GetSpans()))
 		if r.GetDetailsDropped() {
 			spans = "root only"
 		}
-		t.Row(r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans)
+		id := r.GetTraceId()
+		if isNarrow(width) {
+			id = id[:min(len(id), shortID)]
+		}
+		t.Row(id, r.GetName(), r.GetFlow(), r.GetNode(), span(r.GetStartPs()), span(r.GetDurationPs()), spans)
 	}
 	_, err := fmt.Fprintf(w, "run %s\n", list.GetRun())
 	if err == nil {
@@ -184,12 +197,24 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 	if f.format == "json" {
 		return cli.PrintJSON(c.OutOrStdout(), out)
 	}
-	t := table.New(2, "run", "flow", "messages", "min", "p50", "p90", "p99", "p99.9", "max")
-	for _, r := range out.GetRows() {
-		t.Row(r.GetRun(), r.GetFlow(), r.GetCount(), unit.Time(r.GetMinPs()), unit.Time(r.GetP50Ps()), unit.Time(r.GetP90Ps()),
-			unit.Time(r.GetP99Ps()), unit.Time(r.GetP999Ps()), unit.Time(r.GetMaxPs()))
+	return percentilesTable(out, timesOn(table.Width(c.OutOrStdout()))).Write(c.OutOrStdout())
+}
+
+// percentilesTable returns a row per run and flow. A single run is in the title, not in each row.
+func percentilesTable(out *rackfabv1.GetPercentilesResponse, span func(ps int64) string) *table.Table {
+	t := table.New(2, "run", "flow", "messages", "min", "p50", "p90", "p99", "p99.9", "max").Right(3, 4, 5, 6, 7, 8)
+	rows := out.GetRows()
+	if t.OmitEmpty = len(rows) > 0 && !slices.ContainsFunc(rows, func(r *rackfabv1.Percentiles) bool { return r.GetRun() != rows[0].GetRun() }); t.OmitEmpty {
+		t.Title, t.Names = "run "+rows[0].GetRun(), 1
 	}
-	return t.Write(c.OutOrStdout())
+	for _, r := range rows {
+		run := r.GetRun()
+		if t.OmitEmpty {
+			run = ""
+		}
+		t.Row(run, r.GetFlow(), r.GetCount(), span(r.GetMinPs()), span(r.GetP50Ps()), span(r.GetP90Ps()), span(r.GetP99Ps()), span(r.GetP999Ps()), span(r.GetMaxPs()))
+	}
+	return t
 }
 
 func traceCommand() *cobra.Command {

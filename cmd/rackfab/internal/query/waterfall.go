@@ -11,6 +11,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/report/table"
 )
 
@@ -23,10 +24,22 @@ type axis struct {
 // axisOn returns an axis that suits a terminal of that many columns; 0 means that the
 // output is not a terminal.
 func axisOn(terminal int, from, to int64) axis {
-	if terminal > 0 && terminal < 100 {
-		return axis{from, to, 20}
+	if isNarrow(terminal) {
+		return axis{from, to, 12}
 	}
 	return axis{from, to, 40}
+}
+
+// isNarrow reports whether a terminal has too few columns for exact times and wide bars; 0 means
+// that the output is not a terminal.
+func isNarrow(terminal int) bool { return terminal > 0 && terminal < 120 }
+
+// timesOn returns the format of times: exact, or rounded on a narrow terminal.
+func timesOn(terminal int) func(ps int64) string {
+	if isNarrow(terminal) {
+		return func(ps int64) string { return cli.Round(unit.Time(ps), cli.Digits).String() }
+	}
+	return func(ps int64) string { return unit.Time(ps).String() }
 }
 
 // shownElsewhere are the attributes that a waterfall omits because its header or its
@@ -51,19 +64,19 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 		children[parent] = append(children[parent], s)
 	}
 	width := table.Width(w)
-	x := axisOn(width, from, to)
+	x, span := axisOn(width, from, to), timesOn(width)
 	out := table.New(1, "span", "node", "start", "took", strings.Repeat(" ", x.width), "attributes").Right(2, 3)
 	var walk func(parent string, depth int)
 	walk = func(parent string, depth int) {
 		for _, s := range children[parent] {
-			out.Row(strings.Repeat("  ", depth)+s.GetName(), s.GetNode(), "+"+unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs()-s.GetStartPs()),
+			out.Row(strings.Repeat("  ", depth)+s.GetName(), s.GetNode(), "+"+span(s.GetStartPs()-from), span(s.GetEndPs()-s.GetStartPs()),
 				x.bar(s), attributesOf(s))
 			for i, e := range s.GetEvents() {
 				if left := len(s.GetEvents()) - i; events > 0 && i == events {
 					out.Row(strings.Repeat("  ", depth)+fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them")
 					break
 				}
-				out.Row(strings.Repeat("  ", depth)+"  · "+e.GetName(), "", "+"+unit.Time(e.GetAtPs()-from).String(), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()))
+				out.Row(strings.Repeat("  ", depth)+"  · "+e.GetName(), "", "+"+span(e.GetAtPs()-from), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()))
 			}
 			walk(s.GetSpanId(), depth+1)
 		}

@@ -37,9 +37,18 @@ func TestWaterfall(t *testing.T) {
 	}
 }
 
+// On a narrow terminal times are rounded, so that a trace keeps its columns.
+func TestTimesOfATrace(t *testing.T) {
+	for terminal, want := range map[int]string{0: "1.5756184ms", 80: "1.576ms", 200: "1.5756184ms"} {
+		if got := timesOn(terminal)(1_575_618_400); got != want {
+			t.Errorf("terminal of %d: %s, want %s", terminal, got, want)
+		}
+	}
+}
+
 // On a narrow terminal a trace is narrower, but keeps its order.
 func TestAxis(t *testing.T) {
-	for terminal, width := range map[int]int{0: 40, 80: 20, 100: 40, 200: 40} {
+	for terminal, width := range map[int]int{0: 40, 80: 12, 119: 12, 120: 40, 200: 40} {
 		x := axisOn(terminal, 100, 200)
 		if x.place(100) != 0 || x.place(150) != width/2 || x.place(200) != width-1 {
 			t.Errorf("terminal of %d: %d %d %d", terminal, x.place(100), x.place(150), x.place(200))

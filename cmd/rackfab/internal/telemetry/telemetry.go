@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -75,6 +77,28 @@ func (t *Flags) add(c *cobra.Command, name, address, usage string) {
 		}
 		return nil
 	})
+}
+
+// Check returns an error if the command line chooses sampled messages without an export.
+func (t *Flags) Check(c *cobra.Command) error {
+	if t.Address != "" {
+		return nil
+	}
+	needs := "--telemetry"
+	if c.Flags().Lookup("telemetry") == nil {
+		needs = "a --collector other than off"
+	}
+	return cli.Unused(c, "needs "+needs, "sample-ratio", "sample-flows")
+}
+
+// CheckFlows returns an error if a pattern of --sample-flows matches nothing of a scenario. In a live run
+// it may match a burst that is yet to come.
+func (t *Flags) CheckFlows(s *topology.Scenario) error {
+	none, err := tracing.Unmatched(s, t.SampleFlows)
+	if err == nil && len(none) > 0 {
+		err = fmt.Errorf("--sample-flows: no flow, burst or command matches %s", strings.Join(none, ", "))
+	}
+	return err
 }
 
 // Receiver returns the address of a collector that already runs, or "" if the flags name
