@@ -19,7 +19,7 @@ import (
 	"github.com/rackfab/rackfab/services/launch"
 )
 
-//go:generate go run ../cmd/rackfab compose pcn-16to2 --output compose.yaml
+//go:generate go run ../cmd/rackfab compose pcn-16to2 --output compose.yaml --overwrite
 
 // Image is the default image of the containers, built from the Dockerfile.
 const Image = "rackfab"
@@ -29,7 +29,8 @@ const (
 	BusPort  = 4222 // NATS
 	GRPCPort = 7000 // controller, NICs and switches
 
-	CollectorPort = 4317 // OTLP and CollectorService
+	CollectorPort = 4317 // OTLP over gRPC and CollectorService
+	OTLPHTTPPort  = 4318 // OTLP over HTTP, for programs outside the rack
 	PagePort      = 8080 // the collector's web page
 	MetricsPort   = 9464 // a process's own metrics, for Prometheus; not reachable from other networks
 )
@@ -98,7 +99,7 @@ func File(s *topology.Scenario, o Options) ([]byte, error) {
 	alone := o.Processes == len(s.Nodes)
 	var b bytes.Buffer
 	err := file().Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": o.Image, "Build": o.Image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": o.TLS, "Backends": o.Image == Image && !o.TLS && alone, "Alone": alone, "Members": members(s, o.Processes),
+		"Rack": s.Name, "Image": o.Image, "Build": o.Image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "OTLPHTTPPort": OTLPHTTPPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": o.TLS, "Backends": o.Image == Image && !o.TLS && alone, "Alone": alone, "Members": members(s, o.Processes),
 	})
 	return b.Bytes(), err
 }

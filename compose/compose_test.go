@@ -184,7 +184,7 @@ func TestPublishedPorts(t *testing.T) {
 	if !d.Networks["rack"].Internal {
 		t.Error("the rack's network is not internal")
 	}
-	published := map[string]int{"controller": 1, "collector": 2}
+	published := map[string]int{"controller": 1, "collector": 3}
 	for name, c := range d.Services {
 		outside := slices.ContainsFunc(c.Ports, func(p string) bool { return !strings.HasPrefix(p, "127.0.0.1:") })
 		switch {

@@ -46,7 +46,7 @@ func worker() []string {
 // collector returns the command line of the collector. Only a live run has a controller
 // that outlives the run.
 func (o *Options) collector() []string {
-	args := []string{"collector", "--listen", at(every, compose.CollectorPort), "--http", at(every, compose.PagePort), "--data", dataFolder}
+	args := []string{"collector", "--listen", at(every, compose.CollectorPort), "--otlp-http", at(every, compose.OTLPHTTPPort), "--http", at(every, compose.PagePort), "--data", dataFolder}
 	if o.Live {
 		args = append(args, "--controller", at(o.launcher(), compose.GRPCPort))
 	}

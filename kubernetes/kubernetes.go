@@ -119,7 +119,7 @@ func Manifests(o Options) ([]byte, error) {
 		"WorkerCores": workerCores, "WorkerMemory": workerMemory + 2*len(o.Scenario.Nodes), "LauncherMemory": launcherMemory + len(o.Scenario.Nodes),
 		"Key": path.Dir(keyFile), "Journal": path.Dir(compose.Journal), "Data": dataFolder,
 		"BusPort": compose.BusPort, "RoutePort": routePort, "MonitorPort": monitorPort,
-		"GRPCPort": compose.GRPCPort, "NodePort": nodePort, "CollectorPort": compose.CollectorPort, "PagePort": compose.PagePort,
+		"GRPCPort": compose.GRPCPort, "NodePort": nodePort, "CollectorPort": compose.CollectorPort, "OTLPHTTPPort": compose.OTLPHTTPPort, "PagePort": compose.PagePort,
 	})
 	return b.Bytes(), err
 }
