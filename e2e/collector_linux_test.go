@@ -57,8 +57,20 @@ func awaitExport(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.Ge
 // holds 2048 spans and silently drops the excess, so the test sends no more.
 func TestStockClientExportsToTheCollector(t *testing.T) {
 	client := tool(t, "telemetrygen", "RACKFAB_TELEMETRYGEN")
-	c, address := startCollector(t)
-	common := []string{"--otlp-insecure", "--otlp-endpoint", address, "--rate", "0"}
+	for _, protocol := range []string{"grpc", "http"} {
+		t.Run(protocol, func(t *testing.T) {
+			c, address, overHTTP := startCollectorWith(t, "127.0.0.1:0")
+			common := []string{"--otlp-insecure", "--otlp-endpoint", address, "--rate", "0"}
+			if protocol == "http" {
+				common = []string{"--otlp-insecure", "--otlp-endpoint", overHTTP, "--otlp-http", "--rate", "0"}
+			}
+			stockExports(t, client, c, common)
+		})
+	}
+}
+
+func stockExports(t *testing.T, client string, c rackfabv1.CollectorServiceClient, common []string) {
+	t.Helper()
 	must(t, exec.Command(client, append([]string{"traces", "--workers", "2", "--traces", "200", "--child-spans", "4"}, common...)...))
 	must(t, exec.Command(client, append([]string{"metrics", "--workers", "1", "--metrics", "100", "--metric-type", "Gauge", "--unique-timeseries"}, common...)...))
 	n := counted(t, c)

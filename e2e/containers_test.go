@@ -31,7 +31,7 @@ const (
 
 // Time limits of the steps. A step that hangs fails early enough to clean up.
 const (
-	buildLimit = 8 * time.Minute
+	buildLimit = 18 * time.Minute
 	upLimit    = 2 * time.Minute
 	cleanLimit = time.Minute
 )
@@ -43,6 +43,9 @@ type containers struct {
 	env                  []string
 	v2                   bool // uses `docker compose`, not docker-compose 1.29
 }
+
+// imageVersion is the version that the image is to report.
+const imageVersion = "v0.0.0-e2e"
 
 // needContainers skips or fails a test if there is no Docker.
 func needContainers(t *testing.T) *containers {
@@ -60,7 +63,7 @@ func needContainers(t *testing.T) *containers {
 		project = fmt.Sprintf("rackfab-e2e-%d", os.Getpid())
 	}
 	c := &containers{project: project, image: project, base: project + "-go", file: composeFile}
-	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_PORT=0", "RACKFAB_COLLECTOR_PORT=0", "RACKFAB_PAGE_PORT=0", "RACKFAB_CHECK=5s", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0", "COMPOSE_HTTP_TIMEOUT=600")
+	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_VERSION="+imageVersion, "RACKFAB_PORT=0", "RACKFAB_COLLECTOR_PORT=0", "RACKFAB_OTLP_HTTP_PORT=0", "RACKFAB_PAGE_PORT=0", "RACKFAB_CHECK=5s", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0", "COMPOSE_HTTP_TIMEOUT=600")
 	t.Cleanup(func() { c.clean(t) })
 	return c
 }
@@ -165,9 +168,22 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 	}
 }
 
-// live injects a burst into a running rack. The journal that the controller returns and
-// the journal in the controller's volume both replay in memory.
-func (c *containers) live(t *testing.T, address string) {
+// controller returns the address of the controller on this machine.
+func (c *containers) controller(t *testing.T) string {
+	t.Helper()
+	for { // a container that restarts has no port
+		out, err := c.rack(t.Context(), "port", "controller", "7000").Output()
+		if address := strings.TrimSpace(string(out)); err == nil && address != "" {
+			return address
+		}
+	}
+}
+
+// live injects a burst into a running rack, and kills a node and the controller, which the
+// engine restarts. The journal that the controller returns and the journal in the
+// controller's volume both replay in memory. live returns the address of the controller,
+// which has changed.
+func (c *containers) live(t *testing.T, address string) string {
 	t.Helper()
 	say := func(args ...string) string {
 		cmd := c.command(t.Context(), program, args...)
@@ -177,6 +193,22 @@ func (c *containers) live(t *testing.T, address string) {
 	say("up", "pcn-16to2", "--scheme", "pcn", "--controller", address, "--paused")
 	say("burst", "--from", "h2..h15", "--to", "r1", "--flows", "2", "--size", "16KB")
 	say("step", "500us")
+	for i, victim := range []string{"h5", "controller"} { // the engine restarts them
+		id := must(t, c.rack(t.Context(), "ps", "--quiet", victim))
+		if victim == "controller" {
+			must(t, c.command(t.Context(), "kill", "-9", must(t, c.command(t.Context(), "docker", "inspect", "--format", "{{.State.Pid}}", id))))
+		} else {
+			must(t, c.command(t.Context(), "docker", "kill", "--signal", "ABRT", id))
+		}
+		for served := false; !served; { // the engine publishes a port of its own choice, another one after a restart
+			address = c.controller(t)
+			served = c.command(t.Context(), program, "health", "--wait", "5s", address).Run() == nil
+		}
+		say("step", "100us")
+		if said := say("status"); !strings.Contains(said, fmt.Sprintf("recoveries: %d", i+1)) {
+			t.Errorf("%s was killed: %s", victim, said)
+		}
+	}
 	dir := t.TempDir()
 	saved, kept := filepath.Join(dir, "saved.yaml"), filepath.Join(dir, "kept.yaml")
 	say("journal", "save", saved)
@@ -185,6 +217,7 @@ func (c *containers) live(t *testing.T, address string) {
 	for _, file := range []string{saved, kept} {
 		t.Logf("replay of %s:\n%s", filepath.Base(file), say("replay", file)) // fails if the digests differ
 	}
+	return address
 }
 
 // down removes the rack. The engine may keep a network endpoint of a removed container.
@@ -233,11 +266,16 @@ func (c *containers) label() string { return "label=com.docker.compose.project="
 
 // The rack of compose/compose.yaml, built by compose/Dockerfile, reproduces the run in
 // memory. Taking the rack down leaves nothing behind.
+// TRUST-11: the image has a bill of materials, and its binary the bytes of another build.
 func TestContainersMatchMemory(t *testing.T) {
 	c := needContainers(t)
 	begin := time.Now()
 	c.build(t)
 	t.Logf("image built in %.1f s", time.Since(begin).Seconds())
+	if got := must(t, c.command(t.Context(), "docker", "run", "--rm", c.image, "version")); !strings.HasPrefix(got, "rackfab "+imageVersion+" ") {
+		t.Errorf("the image reports %q", got)
+	}
+	c.checkImage(t)
 	flags := []string{"--duration", short, "--scheme", "pfc,pcn"}
 	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 
@@ -245,7 +283,7 @@ func TestContainersMatchMemory(t *testing.T) {
 	since := func(event string) { t.Logf("%.1f s after up: %s", time.Since(begin).Seconds(), event) }
 	healthy := c.up(t)
 	since("all containers have started")
-	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
+	address := c.controller(t)
 	for range 2 { // the rack stays up
 		rack := start(t, append(flags, "--controller", address)...).results(t)
 		since("a run of two schemes has ended")
@@ -253,7 +291,7 @@ func TestContainersMatchMemory(t *testing.T) {
 			t.Errorf("digests differ (-memory +containers):\n%s", diff)
 		}
 	}
-	c.live(t, address)
+	address = c.live(t, address)
 	since("a live run has been steered, saved and replayed")
 	c.compareTraces(t, address)
 	since("the collector has the same data as one in memory")
@@ -304,7 +342,7 @@ func (c *containers) repeat(t *testing.T, memory map[string]string, flags []stri
 	}
 	must(t, c.rack(t.Context(), "config", "--quiet"))
 	begin := time.Now()
-	c.up(t)
+	c.up(t)() // `up` returns before the controller listens, while Docker accepts connections for it
 	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
 	rack := start(t, append(flags, "--controller", address)...).results(t)
 	t.Logf("docker compose: a run of two schemes ended %.1f s after up", time.Since(begin).Seconds())

@@ -114,8 +114,9 @@ func TestRunSurvivesABusRestart(t *testing.T) {
 	}
 }
 
+// Without recovery, a killed node ends the run with an error that names it.
 func TestRunNamesAKilledNode(t *testing.T) {
-	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long, "--recover", "0")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
 	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGKILL); err != nil {
@@ -147,10 +148,10 @@ func TestInterruptLeavesNoProcesses(t *testing.T) {
 	}
 }
 
-// A stopped node process still exists but is silent. The run fails with the node's
-// name, and the process ends with the others.
+// A stopped node process still exists but is silent. If it stays so, the run fails with the
+// node's name, and the process ends with the others.
 func TestRunNamesAFrozenNode(t *testing.T) {
-	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms")
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms", "--recover", "1s")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
 	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGSTOP); err != nil {
@@ -158,6 +159,22 @@ func TestRunNamesAFrozenNode(t *testing.T) {
 	}
 	if log, err := r.end(); err == nil || !strings.Contains(log, "node h5: silent for more than 5s") {
 		t.Errorf("h5 was frozen, and the run ended with %v:\n%s", err, log)
+	}
+	awaitExit(t, list)
+}
+
+// A bus that hangs permanently ends a run that does not recover, with an error that says what
+// the processes wait for.
+func TestRunNamesAFrozenBus(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms", "--recover", "0")
+	r.underWay(t)
+	list := children(t, r.Process.Pid)
+	if err := syscall.Kill(find(t, list, "bus").pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	log, err := r.end()
+	if err == nil || !strings.Contains(log, "no progress for 10s: bus unreachable") && !strings.Contains(log, " waits for ") {
+		t.Errorf("the bus was frozen, and the run ended with %v:\n%s", err, log)
 	}
 	awaitExit(t, list)
 }

@@ -55,7 +55,3 @@ func beyond(t *testing.T, path string, done []string) (rest []string) {
 	}
 	return rest
 }
-
-// unquoted splits a line of the guide as a shell does. No quoted text in the guide
-// contains spaces.
-func unquoted(line string) []string { return strings.Fields(strings.ReplaceAll(line, "'", "")) }

@@ -20,7 +20,7 @@ const importGuide = "../docs/guide/import.md"
 // importFiles writes the files that the guide shows into the current folder.
 func importFiles(t *testing.T, guide string) {
 	t.Helper()
-	for name, first := range map[string]string{"topology.txt": "5 2 4", "flow.txt": "4", "config.txt": "CC_MODE"} {
+	for name, first := range map[string]string{"topology.txt": "5 2 4", "flow.txt": "4", "config.txt": "CC_MODE", "workload.txt": "HYBRID", "servers.topo": "9 2 2"} {
 		writeLines(t, name, block(t, guide, first, 1))
 	}
 	for n, name := range []string{"ring.cm", "leaf-spine.topo"} {
@@ -86,6 +86,17 @@ func TestImportGuideCommands(t *testing.T) {
 	shows(t, guide, block(t, filepath.Join(filepath.Dir(guide), "export.md"), "Flow Uec", 1), strings.Split(string(log), "\n")[1:])
 	shows(t, guide, block(t, guide, "left out, ", 1), messages["chakra"])
 	shows(t, guide, block(t, guide, "stages, seed 1", 1), tables["iteration.yaml"])
+	shows(t, guide, block(t, guide, "servers.topo: ", 1), messages["simai"])
+	workload, err := os.ReadFile("simai.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for line := range strings.Lines(string(workload)) {
+		steps = append(steps, strings.TrimSpace(line))
+	}
+	shows(t, guide, block(t, guide, "f0: calc", 1), following(steps, "f0: calc"))
+	shows(t, guide, block(t, guide, "- {name: f0-0", 1), following(steps, "- {name: f0-0"))
 	programs := filepath.Join(filepath.Dir(guide), "programs.md")
 	shows(t, programs, block(t, programs, "ring, seed 1", 1), tables["ring.yaml"])
 }

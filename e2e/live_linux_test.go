@@ -217,10 +217,10 @@ func TestReplayReportsADifference(t *testing.T) {
 	r.interrupt(t)
 }
 
-// Killing a node stops the rack. The status names the node and the instant, the clock
+// Without recovery, killing a node stops the rack. The status names the node and the instant, the clock
 // does not continue, and the journal up to then is on disk and replays.
 func TestLiveRackKeepsStateWhenANodeDies(t *testing.T) {
-	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused")
+	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused", "--recover", "0")
 	r.do(t, "step", "400us")
 	r.do(t, "burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB", "--at", "450us")
 	r.do(t, "resume")
@@ -266,9 +266,9 @@ func TestLiveRackKeepsStateWhenANodeDies(t *testing.T) {
 	}
 }
 
-// Killing the controller ends the rack. The journal up to then remains.
+// Without recovery, killing the controller ends the rack. The journal up to then remains.
 func TestJournalSurvivesTheController(t *testing.T) {
-	r := up(t, "star-2", "--paused")
+	r := up(t, "star-2", "--paused", "--recover", "0")
 	r.do(t, "step", "50us")
 	r.do(t, "link", "down", "h0--s0")
 	list := children(t, r.Process.Pid)
@@ -285,6 +285,35 @@ func TestJournalSurvivesTheController(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// A change that was acknowledged before the first step survives the kill of the
+// controller right after the acknowledgement, and another rack starts with it.
+func TestJournalSurvivesTheControllerBeforeTheFirstStep(t *testing.T) {
+	r := up(t, "star-2", "--paused", "--collector", "off", "--recover", "0")
+	list := children(t, r.Process.Pid)
+	down := &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: "h0--s0"}}
+	if _, err := r.client.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: down}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(find(t, list, "controller").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.ReadAll(r.log)
+	_ = r.Wait() // fails, as TestJournalSurvivesTheController shows
+	awaitExit(t, list)
+	if out, err := exec.Command(program, "replay", r.journal).CombinedOutput(); err == nil || !strings.Contains(string(out), "rackfab up "+r.journal) {
+		t.Errorf("replay: %v\n%s", err, out)
+	}
+	again := up(t, r.journal, "--paused", "--collector", "off")
+	out, err := again.client.API().GetTopology(t.Context(), &rackfabv1.GetTopologyRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if links := out.GetTopology().GetLinks(); !slices.ContainsFunc(links, (*rackfabv1.TopologyLink).GetDown) {
+		t.Errorf("no link is down: %v", links)
+	}
+	again.interrupt(t)
 }
 
 // Envelopes that an impaired bus loses, repeats and delays are counted and shown, in a

@@ -27,6 +27,10 @@ var screenshots = os.Getenv("RACKFAB_SCREENSHOTS")
 // browserLimit bounds the time of a test in the browser.
 const browserLimit = 8 * time.Minute
 
+// conditionLimit bounds the wait for one condition of the page, so that a failure can still be
+// described.
+const conditionLimit = 2 * time.Minute
+
 // browserPath returns the path of a browser.
 func browserPath(t *testing.T) string {
 	t.Helper()
@@ -92,10 +96,11 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 // until waits until a JavaScript condition holds.
 func (b *browser) until(t *testing.T, condition string) {
 	t.Helper()
-	if _, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingTimeout(browserLimit))); err != nil {
+	if _, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingTimeout(conditionLimit))); err != nil {
+		t.Errorf("%s: %v", condition, err)
 		b.keep(t, "failed")
 		b.quiet(t)
-		t.Fatalf("%s: %v", condition, err)
+		t.FailNow()
 	}
 }
 
@@ -195,7 +200,12 @@ func TestPageInABrowser(t *testing.T) {
 			}
 			b.do(t, chromedp.Click("#toggle"))
 			b.until(t, `rackfab.status.state === "paused"`)
+			if scheme == "pfc" {
+				slowest(t, b)
+			}
 			back(t, b)
+			r.do(t, "step", "4ms") // time after the burst
+			zooms(t, b)
 			steps(t, b)
 			t.Logf("first contentful paint %.0f ms, frames missed %v", value[float64](t, b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), value[float64](t, b, `rackfab.missed`))
 			trace(t, b)
@@ -235,10 +245,26 @@ func trace(t *testing.T, b *browser) {
 	b.click(t, "#waterfall .span")
 	b.until(t, `document.querySelectorAll("#waterfall .span").length > 5 && document.querySelector("#waterfall .span.chosen")`)
 	b.click(t, "#waterfall .span")
-	if text := value[string](t, b, `document.querySelector(".detail").textContent`); !strings.Contains(text, "h2") {
-		t.Errorf("the span at h2 shows %q", text)
+	if text := value[string](t, b, `document.querySelector(".span-words").textContent`); !regexp.MustCompile(`^WRITE of \S+ \S+ by h\d+: [\d.]+ (us|ms) from `).MatchString(text) {
+		t.Errorf("the span at the sender shows %q", text)
+	}
+	if text := value[string](t, b, `document.querySelector(".path-words").textContent`); !strings.Contains(text, "on the wire") {
+		t.Errorf("the message shows %q", text)
+	}
+	if n := value[int](t, b, `document.querySelectorAll(".span-legend li").length`); n < 4 {
+		t.Errorf("the legend of the spans has %d entries", n)
 	}
 	b.keep(t, "page-trace")
+}
+
+// slowest opens the slowest message of the victim from its tile, after the burst.
+func slowest(t *testing.T, b *browser) {
+	t.Helper()
+	b.do(t, chromedp.Click("#victim-slowest"))
+	b.until(t, `document.querySelector(".trace h3")?.textContent.startsWith("WRITE of F0") && /paused/i.test(document.querySelector(".path-words").textContent) && location.hash.includes("flow=F0")`)
+	b.keep(t, "page-victim")
+	b.do(t, chromedp.Click("#tab-rack"))
+	b.until(t, `rackfab.snap && !document.querySelector("#view-rack").hidden`)
 }
 
 // views opens the other views, and plays back the run from the collector.
@@ -247,11 +273,12 @@ func views(t *testing.T, b *browser) {
 	b.do(t, chromedp.Click("#tab-compare"))
 	b.until(t, `document.querySelectorAll("#view-compare path.line").length > 3`)
 	b.do(t, chromedp.Click("#tab-table"))
-	b.until(t, `document.querySelector("#view-table .hint")?.textContent.includes("rackfab run")`)
+	b.until(t, `document.querySelector("#view-table .notice")?.textContent.includes("rackfab run")`)
 	b.do(t, chromedp.Click("#tab-rack"), chromedp.Reload())
 	b.until(t, `window.rackfab?.snap && document.querySelectorAll("#source option").length > 1`)
 	value[bool](t, b, `(() => { const s = document.querySelector("#source"); s.selectedIndex = 1; return s.dispatchEvent(new Event("change")) })()`)
 	b.until(t, `rackfab.stored && rackfab.history.length > 50`)
+	refetched(t, b, `rackfab.history.frames.every((f) => f.state === "stored")`)
 	bins(t, b)
 }
 
@@ -284,6 +311,49 @@ func back(t *testing.T, b *browser) {
 	if now, want, _ := strings.Cut(shown, "|"); now != want {
 		t.Errorf("the page shows the instant %s, want %s", now, want)
 	}
+}
+
+// zooms fits the burst, selects a shorter span with a drag in a chart and in the strip, and
+// returns to the whole run with a double click. All charts show the same span.
+func zooms(t *testing.T, b *browser) {
+	t.Helper()
+	b.until(t, `rackfab.run.last.at === rackfab.status.at && rackfab.run.outline.bursts.get("burst0").to < rackfab.status.at - 3e9`)
+	burst := `rackfab.run.outline.bursts.get("burst0")`
+	b.do(t, chromedp.Click("#fit-burst"))
+	b.until(t, `rackfab.span.part?.burst === "burst0" && rackfab.span.from < `+burst+`.from && rackfab.span.to > `+burst+`.from`)
+	if inside := value[bool](t, b, `rackfab.snap.at >= rackfab.span.from && rackfab.snap.at <= rackfab.span.to && !rackfab.live`); !inside {
+		t.Error("the displayed instant is not in the span")
+	}
+	b.click(t, `[data-key="node:s1"]`)
+	b.until(t, `document.querySelector("#selected .chart")?.scale?.to === rackfab.span.to`)
+	for _, place := range []string{"#selected .chart", ".area"} {
+		wide := value[float64](t, b, `rackfab.span.to - rackfab.span.from`)
+		at := value[[]float64](t, b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return [r.x + 0.5 * r.width, r.x + 0.8 * r.width, r.y + 30] })()`, place))
+		b.do(t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
+		b.until(t, fmt.Sprintf(`rackfab.span.to - rackfab.span.from < 0.5 * %g && document.querySelector("#selected .chart").scale.from === rackfab.span.from`, wide))
+	}
+	refetched(t, b, `rackfab.history.frames.every((f) => f.state !== "stored")`)
+	b.keep(t, "page-zoom")
+	b.do(t, chromedp.Click("#whole"))
+	b.until(t, `rackfab.span.part === null && rackfab.history === rackfab.run`)
+}
+
+// refetched checks that a span gets frames that the run as a whole has lost.
+func refetched(t *testing.T, b *browser, from string) {
+	t.Helper()
+	value[bool](t, b, `(() => {
+		const { run, span } = rackfab, first = run.frames[0].at, last = run.last.at;
+		window.all = run.frames;
+		span.clear();
+		run.frames = run.frames.filter((_, i) => i % 10 === 0 || i === run.frames.length - 1);
+		span.set(first + (last - first) * 0.2, first + (last - first) * 0.5);
+		return true;
+	})()`)
+	b.until(t, `rackfab.history !== rackfab.run && rackfab.history.frames.filter((f) => f.at >= rackfab.span.from && f.at <= rackfab.span.to).length > 4 * rackfab.run.frames.filter((f) => f.at >= rackfab.span.from && f.at <= rackfab.span.to).length`)
+	if !value[bool](t, b, from) {
+		t.Error("the frames of the span do not come from where they are finest")
+	}
+	value[bool](t, b, `(rackfab.run.frames = window.all, true)`)
 }
 
 // steps returns to the present and lets the rack run for one step.

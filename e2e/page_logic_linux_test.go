@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
 	return b
 }
 
@@ -34,6 +34,17 @@ const pair = `(() => {
 	const frame = (at, pauses, paused) => ({at, nodes: [{p: [port(0, 0)], d: 0}, {p: [port(0, 0), port(0, paused)], d: 0}, {p: [port(pauses, 0), [5000, 0, 0, 0, 0, 0, 0, 0]], d: 0}, {p: [port(0, 0)], d: 0}]});
 	return {model, frames: [frame(0, 0, 0), frame(100e6, 1, 1), frame(150e6, 1, 0), frame(900e6, 1, 0), frame(950e6, 1, 0)]};
 })()`
+
+// leafSpine is a function that builds a rack of leaves, hosts below each of them, and spines.
+const leafSpine = `((leaves, hosts, spines) => {
+	const nodes = [], links = [], many = (n, do1) => Array.from({length: n}, (_, i) => do1(i));
+	many(leaves * hosts, (i) => nodes.push({name: "h" + i}));
+	many(leaves, (i) => nodes.push({name: "leaf" + i, kind: "NODE_KIND_SWITCH", layer: 1}));
+	many(spines, (i) => nodes.push({name: "spine" + i, kind: "NODE_KIND_SWITCH", layer: 2}));
+	many(leaves * hosts, (i) => links.push({a: "h" + i, b: "leaf" + Math.floor(i / hosts), bPort: i % hosts, rateBps: "40000000000"}));
+	many(leaves, (i) => many(spines, (j) => links.push({a: "leaf" + i, b: "spine" + j, aPort: hosts + j, bPort: i, rateBps: "100000000000"})));
+	return m.build({nodes, links});
+})`
 
 // The modules of the page compute what it shows, tested without a rack.
 func TestPageModules(t *testing.T) {
@@ -84,10 +95,147 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"true s1 s1->r0; false s1 s1->r0; false ",
 		},
+		"a tree and its port stay while the rack runs, and not in the past": {
+			`(() => {
+				const {model, frames} = ` + pair + `, all = new m.History();
+				frames.forEach((f, i) => all.add({...f, seen: i * 30}));
+				return [[4, true], [4, false]].map(([at, live]) => {
+					const held = m.heldFrames(all, at, live), snap = m.snapshot(model, frames[at], frames[at - 1], frames[m.since(all, at)], held);
+					return held.length + " " + m.trees(model, snap).map((t) => model.lanes[t.port].id + " " + t.cycle);
+				}).join("; ");
+			})()`,
+			"5 s1->r0 false; 3 ",
+		},
+		"links that paused each other in turn are no deadlock, links that do so now are": {
+			`(() => {
+				const {model, frames} = ` + pair + `, last = structuredClone(frames[1]);
+				last.nodes[1].p[1][3] = 1;
+				const of = (frame) => m.trees(model, m.snapshot(model, frame, frames[0], frames[0])).map((t) => model.nodes[t.root].name + " " + t.cycle).join();
+				const turn = m.snapshot(model, last, frames[0], frames[0]);
+				turn.lanes.forEach((l) => { l.paused = false; });
+				return of(last) + "; " + m.trees(model, turn).map((t) => model.nodes[t.root].name + " " + t.cycle);
+			})()`,
+			"s1 true; s1 false",
+		},
+		"a link explains itself": {
+			`(() => {
+				const {model, frames} = ` + pair + `, history = new m.History();
+				frames.forEach((f) => history.add(f));
+				const say = (index) => m.explain({model, history, index, trees: [], victims: new Map(), snap: m.snapshot(model, frames[index], frames[index - 1])}, {kind: "link", lanes: [[model.laneById.get("s0->s1")]]}).join(" / ");
+				return [1, 2, 4].map(say).join(" | ");
+			})()`,
+			"s0->s1 paused 50 % of the last 100 us by s1, whose queue to r0 has 5 KB / s0->s1 carries 0 of 0 | " +
+				"s0->s1 paused 50 % of the last 150 us by s1, whose queue to r0 has 5 KB / s0->s1 carries 0 of 0 | " +
+				"s0->s1 paused 8 % of the last 950 us by s1, whose queue to r0 has 5 KB / s0->s1 carries 0 of 0",
+		},
+		"the outline of a run keeps the peaks and bursts that its frames lose": {
+			`(() => {
+				const h = new m.History(8);
+				for (let i = 0; i < 100; i++) h.add({at: i, nodes: [{p: [[i === 41 ? 9 : 1, 0, 0, i, 0, 0, 0, 0]], f: i > 40 && i < 44 ? [["b/h0", 1, 0, 0, 0]] : []}]});
+				return [h.length, Math.max(...h.outline.points.map((p) => p.queue)), JSON.stringify([...h.outline.bursts])].join(" ");
+			})()`,
+			`8 9 [["b",{"from":41,"to":43}]]`,
+		},
+		"frames of the collector get cut links and delivered bytes from the run": {
+			`(() => {
+				const run = new m.History(), frame = (at, d, flags, x) => ({at, nodes: [{p: [[0, 0, 0, 0, 0, 0, 0, flags]], d, x}]});
+				run.add(frame(0, 100, 1, 0));
+				run.add(frame(100, 300, 2, 1));
+				return m.complete([frame(50, 0, 0, 0), frame(120, 0, 1, 0)], run).map((f) => [f.nodes[0].d, f.nodes[0].p[0][7], f.nodes[0].x].join(" ")).join("; ");
+			})()`,
+			"200 0 0; 300 3 1",
+		},
+		"a search lists the name itself first": {
+			`m.matches(` + leafSpine + `(2, 12, 1), "H1").slice(0, 4).map((v) => v.name + " " + v.kind).join(", ")`, "h1 NIC, h10 NIC, h11 NIC, h12 NIC",
+		},
+		"nodes of large racks do not overlap, and lie in the drawing": {
+			`[[2, 16, 1], [4, 30, 4], [30, 32, 18]].flatMap(([leaves, hosts, spines]) => [[920, 340], [340, 600]].flatMap(([w, h]) => [false, true].map((open) => {
+				const model = ` + leafSpine + `(leaves, hosts, spines), scene = m.sceneOf(model, open ? new Set(m.leavesOf(model).keys()) : m.openAtFirst(model));
+				const {boxes, width, height} = m.place(scene, w, h);
+				const out = boxes.filter((b) => b.x - b.w / 2 < -1 || b.x + b.w / 2 > width + 1 || b.y - b.h / 2 < -1 || b.y + b.h / 2 > height + 1).length;
+				let over = 0;
+				for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+					const a = boxes[i], b = boxes[j];
+					if (Math.min(a.x + a.w / 2, b.x + b.w / 2) - Math.max(a.x - a.w / 2, b.x - b.w / 2) > 1 && Math.min(a.y + a.h / 2, b.y + b.h / 2) - Math.max(a.y - a.h / 2, b.y - b.h / 2) > 1) over++;
+				}
+				return boxes.length + " " + over + " " + out;
+			}))).join(", ")`,
+			"35 0 0, 35 0 0, 35 0 0, 35 0 0, 12 0 0, 128 0 0, 12 0 0, 128 0 0, 78 0 0, 1008 0 0, 78 0 0, 1008 0 0",
+		},
+		"a collapsed leaf has the sum of its links": {
+			`(() => {
+				const model = ` + leafSpine + `(2, 30, 1), scene = m.sceneOf(model, new Set());
+				const lanes = model.lanes.map((l, i) => ({bps: 1e9, queue: i, pauses: 0, paused: i === 0, down: i < 2}));
+				const lane = scene.lanes[scene.laneOf[0]], l = m.stateOf({lanes}, lane);
+				return [scene.nodes[lane.from].name, scene.nodes[lane.to].name, lane.rate, l.bps, l.queue, l.paused, l.down, l.pausedLanes, l.downLanes].join(" ");
+			})()`,
+			"30 NICs leaf0 1200000000000 30000000000 58 true false 1 1",
+		},
 		"a throughput dip cut off by the end of the run is a lower bound": {
 			`[[79.7e9, 80e9], [79.65e9, 80e9], [79.7e9, 200e9], [0, 80e9]].map(([loss, end]) =>
 				m.textOf(m.columns.find((c) => c.name === "dip ms"), {run: {loss_ps: loss, fabric_time_ps: end, bin_ps: 50e6, burst: {start_ps: 300e6}}})).join(" ")`,
 			">79.70 79.65 79.70 0.00",
+		},
+		"a message says where its time went, the largest share first": {
+			`m.pathWords([{part: "sender", node: "h0", took: 2738831600, paused: 2336154400}, {part: "wire", node: "h0->s0", took: 5212400, paused: 0},
+				{part: "switch", node: "s0", took: 438363600, paused: 356682000}, {part: "target", node: "r0", took: 0, paused: 0}])`,
+			"paused 2.69 ms (2.34 ms at h0, 357 us at s0), waiting to be sent 403 us at h0, queued 81.7 us at s0, on the wire 5.21 us",
+		},
+		"a span is described in words and units": {
+			`[{name: "switch", node: "s0", startPs: "0", endPs: "3176767200", attributes: [["frames", "1000"], ["bytes", "1062016"], ["carries", "data"], ["queued_ps", "622560675600"], ["paused_ps", "2732983200"], ["queue_bytes.max", "459878"]]},
+				{name: "wire", node: "r0", startPs: "0", endPs: "5013200", attributes: [["peer", "s1"], ["direction", "back"], ["serialisation_ps", "13200"], ["propagation_ps", "5000000"]]}]
+				.map((v) => m.spanWords({...v, attributes: v.attributes.map(([key, number]) => ({key: "rackfab." + key, number}))})).join(" ")`,
+			"s0 forwarded 1000 frames of data (1.06 MB) in 3.18 ms; a frame stayed 623 us on average, paused 2.73 ms, queue up to 460 KB. " +
+				"On the wire from r0 to s1 on the way back for 5.01 us: serialisation 13.2 ns, propagation 5 us.",
+		},
+		"events are described in words": {
+			`[{name: "resume", attributes: [{key: "rackfab.paused_ps", number: "87800800"}]}, {name: "rate", attributes: [{key: "rackfab.rate.new", number: "5000000000"}]}, {name: "mark", attributes: [{key: "rackfab.times", number: "3"}]}]
+				.map((e) => m.eventWords(e) + " " + m.markOf(e.name)).join("; ")`,
+			"resumed after 87.8 us resume; rate, rate new 5 Gbit/s rate; marked, 3 times mark",
+		},
+		"the banner names the fault, its begin and its reason": {
+			`(() => {
+				const at = {state: "running", at: 2e9}, ok = {closed: 0, absent: null, status: at, arrived: 99000, failed: 0, stored: false, host: "x:1", frames: true};
+				return [ok, {...ok, closed: 90000}, {...ok, absent: {reason: "dial tcp 127.0.0.1:7000: connect: connection refused", since: 80000, up: false}, status: null},
+					{...ok, status: {...at, state: "failed", failed: "h5", failure: "killed"}, failed: 70000}, {...ok, status: {...at, stalled: "waits for s1: silent for 3 s", stalledSince: 60000}},
+					{...ok, arrived: 50000}, {...ok, stored: true, arrived: 0}, {...ok, status: {...at, state: "paused", stalled: "paused by a user"}, arrived: 0},
+					{...ok, status: {...at, state: "paused", stalled: "stalled for 4 s: bus unreachable", stalledSince: 60000}}, {...ok, status: {...at, state: "recovering", stalled: "recovers from a loss: node h5: EOF", stalledSince: 60000}}]
+					.map((v) => m.faultOf(v, 100000)).map((f) => f ? [f.title, f.since, f.why].join(", ") : "none").join("; ");
+			})()`,
+			"none; The server of this page does not answer, 90000, nothing answers at x:1; The rack is gone, 80000, nothing listens at 127.0.0.1:7000; " +
+				"Node h5 failed, 70000, killed; the rack is at 2.000 ms; The rack does not move, 60000, waits for s1: silent for 3 s; " +
+				"The rack does not move, 50000, no new state has arrived, although its clock runs; the last one is of 2.000 ms; none; none; " +
+				"The rack does not move, 60000, stalled for 4 s: bus unreachable; The rack recovers, 60000, recovers from a loss: node h5: EOF; the rack is at 2.000 ms",
+		},
+		"an address names a selection and an instant without loss": {
+			`(() => {
+				const {model} = ` + pair + `;
+				m.write({at: m.instant(813750001)});
+				return ["node:s1", "link:s1->s0", "flow:F0", "node:none"].map((text) => m.nameOf(model, m.selectionOf(model, text))).join(" ") + " " + m.readInstant("at");
+			})()`,
+			"node:s1 link:s1->s0   813750001",
+		},
+		"a recording has the state at any instant": {
+			`(() => {
+				const port = (values) => [{node: "s1", port: 0, peer: "s0", timesPs: ["50", "100", "200"], values}];
+				const r = new m.Recording({nodes: [{name: "h0"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "s1", kind: "NODE_KIND_SWITCH"}], links: [{a: "h0", b: "s0", bPort: 0}, {a: "s0", b: "s1", aPort: 1}]},
+					{"rackfab.port.pauses": port([1, 2, 4]), "rackfab.port.queue.max": port([7, 9, 5]), "rackfab.flow.sent": [{node: "h0", flow: "F0", timesPs: ["100", "200"], values: [3, 4]}]}, 50);
+				return [50, 100, 150, 200].map((t) => r.frame(t)).map((f) => f.nodes[2].p[0][3] + " " + f.nodes[2].p[0][0] + " " + (f.nodes[0].f[0]?.[3] ?? "-")).join("; ") + "; peak " + r.peak(r.model.laneById.get("s1->s0"), 50, 200);
+			})()`,
+			"1 7 -; 3 9 3; 3 0 3; 7 5 7; peak 9",
+		},
+		"the victim of a window crosses a paused link but not the congested port": {
+			`(() => {
+				const model = m.build({nodes: [{name: "h0"}, {name: "h1"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}, {name: "r1"}], links: [{a: "h0", b: "s0"}, {a: "h1", b: "s0", bPort: 1}, {a: "s0", b: "r0", aPort: 2}, {a: "s0", b: "r1", aPort: 3}],
+					flows: [{name: "F0", from: "h0", to: "r0", path: ["h0", "s0", "r0"]}, {name: "F1", from: "h1", to: "r1", path: ["h1", "s0", "r1"]}]});
+				const lanes = model.lanes.map((l) => ({recentlyPaused: ["h0->s0", "h1->s0"].includes(l.id), queue: l.id === "s0->r1" ? 9 : 1}));
+				return m.victimsOver(model, lanes).join() + "; " + m.victimsOver(model, lanes.map((l) => ({...l, recentlyPaused: false}))).join();
+			})()`,
+			"F0; ",
+		},
+		"the window of a burst has a margin around it": {
+			`[[{burst: {from: 300e6, to: 3300e6}}, {burst: null}], [{burst: null}]].map((list) => JSON.stringify(m.burstWindow(list))).join(" ")`,
+			`{"from":0,"to":4050000000} null`,
 		},
 		"a recovery cut off by the end of the run is a lower bound": {
 			`[[79.7e9, 80e9], [25e9, 80e9]].map(([recovery, end]) =>

@@ -9,6 +9,29 @@ import (
 	"testing"
 )
 
+// typed returns the commands in the indented blocks of a document.
+func typed(t *testing.T, path string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		command, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		first, _, _ := strings.Cut(command, " ")
+		drawn := strings.Contains(command, "──") // the line is part of a diagram
+		if indented && !drawn && slices.Contains([]string{"rackfab", "go", "docker", "docker-compose"}, first) {
+			command, _, _ = strings.Cut(command, " #")
+			list = append(list, strings.TrimSpace(command))
+		}
+	}
+	return list
+}
+
+// unquoted splits a line of a document as a shell does. No quoted text in the documents
+// contains spaces.
+func unquoted(line string) []string { return strings.Fields(strings.ReplaceAll(line, "'", "")) }
+
 // block returns the n-th indented block of a document whose first line begins with
 // first. The block ends at the next line that is not indented.
 func block(t *testing.T, path, first string, n int) (lines []string) {
@@ -79,6 +102,11 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	training := filepath.Join(dir, "training.yaml")
 	writeLines(t, training, block(t, "../docs/guide/collectives.md", "name: training", 1))
 	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "training"))
+	var sizes []string
+	for _, line := range typed(t, "../docs/guide/collectives.md") {
+		args := strings.Fields(strings.Replace(line, "training.yaml", training, 1))[1:]
+		sizes = append(sizes, printed(t, append(args, "--out", filepath.Join(dir, "sizes"))...)...)
+	}
 	slowed := filepath.Join(dir, "slow.yaml")
 	writeLines(t, slowed, block(t, "../docs/guide/explain.md", "name: slow", 1))
 	slowest := printed(t, "explain", "collective", "sum", slowed)
@@ -89,12 +117,13 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		n           int
 		lines       []string
 	}{
-		{"../README.md", comparison, 2, printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
+		{"../README.md", comparison, 1, printed(t, "run", "--bus", "memory", "--wide=false", "--out", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "critical path", 1, trace},
 		{"../docs/guide/traces.md", "critical path", 1, trace},
 		{"../docs/guide/programs.md", "ring, seed 1", 1, programs},
 		{"../docs/guide/programs.md", "reply, seed 1", 1, waits},
 		{"../docs/guide/collectives.md", "training, seed 1", 1, collectives},
+		{"../docs/guide/collectives.md", "sum: all-reduce by ring", 1, sizes},
 		{"../docs/guide/explain.md", "1. First cause", 1, following(why, "1. First cause")},
 		{"../docs/guide/explain.md", "2. How PAUSE spread to s1", 1, following(why, "2. How")},
 		{"../docs/guide/explain.md", "3. Why s0", 1, following(why, "3. Why")},
@@ -110,12 +139,12 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 // The table in the README is that of 20 variants.
 func TestReadmeMatchesPrintedVariants(t *testing.T) {
 	slow(t, "runs 20 variants of five schemes")
-	lines := printed(t, "run", "--repeat", "20", "--out", filepath.Join(t.TempDir(), "run"))
-	shows(t, "../README.md", block(t, "../README.md", comparison, 1), lines[1:])
+	lines := printed(t, "run", "--repeat", "20", "--wide=false", "--out", filepath.Join(t.TempDir(), "run"))
+	shows(t, "../README.md", block(t, "../README.md", comparison, 2), lines[1:])
 }
 
-// comparison is the beginning of the table of the paper's rack.
-var comparison = strings.Repeat(" ", 20)
+// comparison is the beginning of the narrow table of the paper's rack.
+var comparison = strings.Repeat(" ", 19) + "ms"
 
 // shows checks the lines of a document against the program's output.
 func shows(t *testing.T, path string, lines, printed []string) {

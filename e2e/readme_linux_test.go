@@ -13,9 +13,12 @@ import (
 // elsewhere maps the README's commands that another step runs to the file that runs
 // them, and to a text in that file.
 var elsewhere = map[string][2]string{
-	"go run ./cmd/rackfab run": {".ci/run", "go run ./cmd/rackfab run"},
-	"go test ./...":            {".ci/run", "go test ./..."},
-	"rackfab page":             {"e2e/page_linux_test.go", `[]string{"page", "--address"`},
+	"go run ./cmd/rackfab run":                        {".ci/run", "go run ./cmd/rackfab run"},
+	"go test ./...":                                   {".ci/run", "go test ./..."},
+	"go install ./cmd/rackfab":                        {".ci/run", "go install ./cmd/rackfab"},
+	"rackfab soak --for 4h":                           {"e2e/soak_test.go", `program, "soak", `},
+	"rackfab torture --kind processes --schedules 40": {"e2e/torture_linux_test.go", `"torture", "--kind", "processes"`},
+	"rackfab page":                                    {"e2e/page_linux_test.go", `[]string{"page", "--address"`},
 	"docker compose -f compose/compose.yaml up --detach && rackfab run --controller 127.0.0.1:7000": {
 		"e2e/containers_test.go", `composeFile = "../compose/compose.yaml"`,
 	},
@@ -29,25 +32,6 @@ var placeholders = map[string][]string{
 	"DIR": {"made"}, "NAME": {"leaf-spine"}, "DIR|RUN": {"out"}, "F0": {"F0"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
 	"URL": {"URL"}, "pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
-}
-
-// typed returns the commands in the indented blocks of a document.
-func typed(t *testing.T, path string) (list []string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		command, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
-		first, _, _ := strings.Cut(command, " ")
-		drawn := strings.Contains(command, "──") // the line is part of a diagram
-		if indented && !drawn && slices.Contains([]string{"rackfab", "go", "docker", "docker-compose"}, first) {
-			command, _, _ = strings.Cut(command, " #")
-			list = append(list, strings.TrimSpace(command))
-		}
-	}
-	return list
 }
 
 var (
@@ -118,23 +102,30 @@ func bounded(args []string) []string {
 	switch {
 	case args[0] == "run" && (len(args) == 1 || slices.Contains([]string{"rack.yaml", "leaf-spine", "--processes", "--workers"}, args[1])):
 		return append(args, "--duration", "500us")
+	case args[0] == "run" && slices.Contains([]string{"fig5", "rttx-compare", "ceth-reaction"}, args[1]) && len(args) == 2:
+		return append(args, "--processes", "2") // instead of one per node, which takes six minutes
+	case args[0] == "torture":
+		return append(args, "--schedules", "2")
 	case args[0] == "sweep":
 		return append(args, "--set", "duration=500us")
 	case args[0] == "capture":
-		return append(args, "--for", "20us")
+		return append(args, "--for", "20us", "--overwrite")
+	case args[0] == "report":
+		return append(args, "--overwrite")
 	case args[0] == "replay":
 		return append(args[:1], "journal.yaml")
 	}
 	return args
 }
 
-// Every command of the README succeeds while a rack runs.
+// Every command of the README, and of the list of commands, succeeds while a rack runs.
 func TestReadmeCommands(t *testing.T) {
 	slow(t, "runs every command of the README")
-	lines, scenario := typed(t, "../README.md"), sample(t)
-	if len(lines) < 20 {
-		t.Fatalf("%d commands", len(lines))
+	first, listed, scenario := typed(t, "../README.md"), typed(t, "../docs/guide/commands.md"), sample(t)
+	if len(first) < 8 || len(listed) < 40 {
+		t.Fatalf("%d and %d commands", len(first), len(listed))
 	}
+	lines := slices.Concat(first, listed)
 	for line, where := range elsewhere {
 		text, err := os.ReadFile(filepath.Join("..", where[0]))
 		if err != nil || !strings.Contains(string(text), where[1]) || !slices.Contains(lines, line) {
@@ -152,7 +143,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	importFiles(t, guide)
 	writeLines(t, "training.yaml", training)
-	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
+	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused", "--processes", "2") // it takes time from every command
 	r.do(t, "step", "50us")
 	r.do(t, "journal", "save", "journal.yaml")
 	r.do(t, "resume")

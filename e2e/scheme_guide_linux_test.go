@@ -14,15 +14,15 @@ import (
 // of the guide succeeds there, and the guide's runs print rows of the scheme.
 func TestSchemeGuide(t *testing.T) {
 	slow(t, "compiles and tests a copy of the repository")
+	t.Parallel()
 	guide, err := os.ReadFile("../docs/guide/scheme.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	commands := typed(t, "../docs/guide/scheme.md")
 	tree := copied(t, "..")
-	t.Chdir(tree)
-	addTo(t, string(guide))
-	below(t, "docs/guide/live.md", "chooses among", "chooses among `brake`,", "")
+	addTo(t, tree, string(guide))
+	below(t, filepath.Join(tree, "docs/guide/live.md"), "chooses among", "chooses among `brake`,", "")
 	runs := 0
 	for _, line := range commands {
 		args := strings.Fields(line)
@@ -30,7 +30,7 @@ func TestSchemeGuide(t *testing.T) {
 			args = append([]string{"go", "run", "./cmd/rackfab"}, args[1:]...)
 			runs++
 		}
-		out := ran(t, args[0], args[1:]...)
+		out := ran(t, tree, args...)
 		if args[1] == "run" && !strings.Contains(out, "brake ") {
 			t.Errorf("%s printed no row for brake:\n%s", line, out)
 		}
@@ -71,14 +71,15 @@ func copied(t *testing.T, root string) string {
 // anchor in an existing one.
 var addition = regexp.MustCompile("(?m)^`([^`]+)`(?:, below `(.+)`)?:\n\n((?:    .*\n|\n)+)")
 
-// addTo makes the guide's additions to the files of the working directory.
-func addTo(t *testing.T, guide string) {
+// addTo makes the guide's additions to the files of a copy of the repository.
+func addTo(t *testing.T, tree, guide string) {
 	t.Helper()
 	for _, m := range addition.FindAllStringSubmatch(guide, -1) {
 		block := regexp.MustCompile("(?m)^    ").ReplaceAllString(strings.TrimRight(m[3], "\n"), "") + "\n"
+		file := filepath.Join(tree, m[1])
 		if m[2] != "" {
-			below(t, m[1], m[2], m[2], block)
-		} else if err := os.WriteFile(m[1], []byte(block), 0o600); err != nil {
+			below(t, file, m[2], m[2], block)
+		} else if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,12 +102,14 @@ func below(t *testing.T, path, anchor, replacement, block string) {
 	}
 }
 
-// ran runs a program to its end and returns its output.
-func ran(t *testing.T, name string, args ...string) string {
+// ran runs a command in a folder to its end and returns its output.
+func ran(t *testing.T, folder string, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		t.Fatalf("%q: %v\n%s", args, err, out)
 	}
 	return string(out)
 }

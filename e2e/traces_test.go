@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
@@ -25,12 +24,7 @@ func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 			t.Fatal(err)
 		}
 		for _, s := range answer.GetSpans() {
-			s.Attributes = slices.DeleteFunc(s.GetAttributes(), func(a *rackfabv1.Attribute) bool { return a.GetKey() == "rackfab.wall_unix_nano" })
-			text, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			spans = append(spans, trace.GetTraceId()+" "+string(text))
+			spans = append(spans, ofSpan(t, trace.GetTraceId(), s))
 		}
 	}
 	slices.Sort(spans)

@@ -49,8 +49,8 @@ func busURL(t *testing.T) string {
 }
 
 // Three workers run one rack after the other, each a share by its cores. The digests are
-// those of memory, and results.json says who ran the nodes. A worker that is killed ends
-// the run with an error that names it, and the others run the next rack.
+// those of memory, and results.json says who ran the nodes. Without recovery, a worker
+// that is killed ends the run with an error that names it, and the others run the next rack.
 func TestWorkersRunRacks(t *testing.T) {
 	url := busURL(t)
 	killed, address := freeWorker(t, url, "w0", "--cores", "1")
@@ -72,7 +72,7 @@ func TestWorkersRunRacks(t *testing.T) {
 		}
 	}
 
-	r := start(t, "pcn-16to2", "--scheme", "pcn", "--duration", "400ms", "--nats-url", url, "--workers", "3")
+	r := start(t, "pcn-16to2", "--scheme", "pcn", "--duration", "400ms", "--nats-url", url, "--workers", "3", "--recover", "0")
 	r.underWay(t)
 	if err := killed.Kill(); err != nil {
 		t.Fatal(err)
