@@ -8,20 +8,22 @@ import (
 
 // titles are the titles of the sections of the page.
 var titles = map[string]string{
-	"CETH": "ACK that carries congestion information",
-	"CBRC": "credit-based rate control with AIMD",
-	"PCN":  "photonic congestion notification",
-	"GET":  "pacing of data requests in the NIC",
-	"RTTX": "conversion of ECN into RTT in the switch",
-	"MRC":  "selective recovery over several paths",
-	"EV":   "entropy of each packet, chosen by the sender",
-	"PATH": "several paths between two hosts",
-	"TRIM": "packets trimmed instead of dropped",
-	"NSCC": "network signalled congestion control of Ultra Ethernet",
-	"COLL": "collectives' steps, times and explanations",
-	"PROG": "steps of hosts, and flows that wait",
-	"IMP":  "traces, captures and files of other simulators",
-	"RCCC": "receiver credit of Ultra Ethernet over several paths",
+	"CETH":  "ACK that carries congestion information",
+	"CBRC":  "credit-based rate control with AIMD",
+	"PCN":   "photonic congestion notification",
+	"GET":   "pacing of data requests in the NIC",
+	"RTTX":  "conversion of ECN into RTT in the switch",
+	"MRC":   "selective recovery over several paths",
+	"EV":    "entropy of each packet, chosen by the sender",
+	"PATH":  "several paths between two hosts",
+	"TOOL":  "files and queries for other programs",
+	"TRUST": "runs under faults",
+	"TRIM":  "packets trimmed instead of dropped",
+	"NSCC":  "network signalled congestion control of Ultra Ethernet",
+	"COLL":  "collectives' steps, times and explanations",
+	"PROG":  "steps of hosts, and flows that wait",
+	"IMP":   "traces, captures and files of other simulators",
+	"RCCC":  "receiver credit of Ultra Ethernet over several paths",
 }
 
 // A tally counts rows by status.
