@@ -13,6 +13,7 @@ GRPCURL_VERSION := v1.9.4
 TELEMETRYGEN_VERSION := v0.149.0
 OTELCOL_VERSION := $(TELEMETRYGEN_VERSION)
 DOCKER_COMPOSE_VERSION := v5.0.2
+GOVULNCHECK_VERSION := v1.9.0
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rackfab/$(shell go env GOVERSION)
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
@@ -25,11 +26,13 @@ OTELCOL := $(CACHE)/otelcol-$(OTELCOL_VERSION)/otelcol
 DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compose
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
-FUZZTIME ?= 10000x
+# Each of some 35 fuzz targets runs that long, one per core at the same time. FUZZTIME=3s and
+# FUZZTIME=10m are the shorter and the longer run.
+FUZZTIME ?= 20s
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
-TESTTIME := 40m
+TESTTIME := 60m
 
-.PHONY: build test race portable lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
+.PHONY: build test race portable reproducible vulnerabilities lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -37,15 +40,25 @@ build: ## build bin/rackfab
 test:
 	go test ./... -timeout $(TESTTIME)
 
-race: ## packages with goroutines; fabric has none (fabric/arch_test.go), a study only runs it, and kubernetes prints text
-	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes)
+race: ## packages with goroutines; fabric has none (fabric/arch_test.go), studies and examples only run it, imports, kubernetes and docs read and write text
+	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes -e /docs -e /examples -e /imports)
 
-# With the profile of cmd/rackfab, go would compile every package once more per system.
-portable: export CGO_ENABLED := 0
-portable: export GOFLAGS += -pgo=off
-portable: ## build for the systems other than this one: two of them with the tests, which vet compiles
-	@for target in windows/amd64 darwin/arm64; do echo "vet $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} go vet ./...; done
-	@for target in linux/amd64 linux/arm64 darwin/amd64 windows/arm64; do echo "build $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} go build ./...; done
+portable: ## check that everything compiles for Linux, macOS and Windows, on amd64 and arm64
+	RACKFAB_SLOW=1 go test ./cmd/rackfab -run '^TestOtherSystemsCompile$$' -v
+
+reproducible: ## check that a build in another folder, with an empty cache, has the same bytes
+	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; mkdir -p "$$dir/another/place"; \
+	git ls-files -zco --exclude-standard | tar -c --null --ignore-failed-read -T - | tar -x -C "$$dir/another/place"; \
+	export CGO_ENABLED=0; \
+	go build -trimpath -buildvcs=false -o "$$dir/here" ./cmd/rackfab; \
+	GOCACHE="$$dir/cache" go build -C "$$dir/another/place" -trimpath -buildvcs=false -o "$$dir/there" ./cmd/rackfab; \
+	sha256sum "$$dir/here" "$$dir/there"; cmp "$$dir/here" "$$dir/there"
+
+# The database, vuln.go.dev, is not reachable everywhere.
+vulnerabilities: ## check the modules of the binary against the vulnerability database of Go; skip if it cannot be reached
+	@status=0; out=$$(go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./cmd/rackfab 2>&1) || status=$$?; echo "$$out"; \
+	if [ $$status -ne 0 ] && grep -qE 'fetching|vuln.go.dev' <<<"$$out" && ! grep -q '^Vulnerability #' <<<"$$out"; then \
+		echo "SKIPPED: the vulnerability database, vuln.go.dev, cannot be reached from here"; exit 0; fi; exit $$status
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) config verify
@@ -72,10 +85,9 @@ verify: $(BUF) ## check that the committed files equal the generated ones
 	$(MAKE) -C "$$copy/want" generate; \
 	diff -r "$$copy/have" "$$copy/want"
 
-fuzz: ## run every fuzz target for FUZZTIME
-	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ name; do \
-		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
-	done
+fuzz: ## run every fuzz target for FUZZTIME, one per core
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]*:func (.*)|\1 \2|' | \
+	xargs -P "$$(nproc)" -L 1 bash -c 'go test -run "^$$" -fuzz "^$$1$$" -parallel 1 -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$0" </dev/null'
 
 bench: ## run racks of several sizes, in memory on one core and on several, and over NATS; print the machine and the figures
 	@uname -srm; nproc; go version
