@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -10,9 +11,9 @@ import (
 )
 
 // mostPerBurst bounds the memory of a burst of 300 flows in a rack of 8 nodes and a controller, in bytes:
-// the change, in each process and in the journal, and the receiver's list of ended flows. 40 bytes that stay per
-// flow, in a single process, exceed it.
-const mostPerBurst = 12_000
+// the change, in each process and in the journal, and the receiver's list of ended flows, together 9,000 to 11,000
+// bytes. 30 bytes more that stay per flow, in a single process, exceed it.
+const mostPerBurst = 16_000
 
 // TRUST-6: A live rack keeps the changes that were made to it, but nothing for each flow that has ended.
 func TestEndedFlowsCostNothing(t *testing.T) {
@@ -27,14 +28,18 @@ func TestEndedFlowsCostNothing(t *testing.T) {
 	}
 	change(&rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: "F0"}})
 	bursts := 0
-	after := func(n int) uint64 {
+	after := func(n int) uint64 { // the least of the last bursts: buffers are in use for a while, on a busy machine longer
+		least := uint64(math.MaxUint64)
 		for ; bursts < n; bursts++ {
 			change(&rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &rackfabv1.Burst{
 				Name: fmt.Sprint("b", bursts), From: "h0..h2", To: "r0", FlowsPerSender: 100, Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: 1000},
 			}}})
 			r.step(t, 300*unit.Microsecond)
+			if n-bursts <= 10 {
+				least = min(least, heapInUse())
+			}
 		}
-		return heapInUse()
+		return least
 	}
 	after(40) // buffers have their size
 	first := after(80)
