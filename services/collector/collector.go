@@ -130,10 +130,10 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}
-	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
-	metricspb.RegisterMetricsServiceServer(s, metricsReceiver{collector: c})
+	tracespb.RegisterTraceServiceServer(limited{s}, traceReceiver{collector: c})
+	metricspb.RegisterMetricsServiceServer(limited{s}, metricsReceiver{collector: c})
 	api := &service{store: c.store, collector: c}
-	rackfabv1.RegisterCollectorServiceServer(s, api)
+	rackfabv1.RegisterCollectorServiceServer(limited{s}, api)
 	ctx, cancel := context.WithCancel(ctx)
 	metrics, err := health.Serve(ctx, o.Metrics, api.metrics, health.CallsOf(s))
 	var page, overHTTP string

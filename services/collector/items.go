@@ -2,12 +2,17 @@ package collector
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	grpcencoding "google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -77,15 +82,51 @@ type careful struct{ grpcencoding.CodecV2 }
 
 func newCodec() careful { return careful{grpcencoding.GetCodecV2(protocodec.Name)} }
 
+// checked is a request of which the codec keeps the error of checkItems: gRPC gives an
+// error of a codec the code INTERNAL.
+type checked struct {
+	proto.Message
+	err error
+}
+
 // Unmarshal decodes a request.
 func (c careful) Unmarshal(data mem.BufferSlice, v any) error {
-	if m, ok := v.(proto.Message); ok {
-		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
-		defer whole.Free()
-		if err := checkItems(whole.ReadOnlyData(), m); err != nil {
-			return err
-		}
-		return proto.Unmarshal(whole.ReadOnlyData(), m)
+	q, ok := v.(*checked)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
 	}
-	return c.CodecV2.Unmarshal(data, v)
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	if q.err = checkItems(whole.ReadOnlyData(), q.Message); q.err != nil {
+		return nil
+	}
+	return proto.Unmarshal(whole.ReadOnlyData(), q.Message)
+}
+
+// limited registers services whose unary calls are refused with RESOURCE_EXHAUSTED if
+// checkItems refuses the request. Their server must have the codec careful.
+type limited struct{ grpc.ServiceRegistrar }
+
+// RegisterService registers a service.
+func (r limited) RegisterService(d *grpc.ServiceDesc, service any) {
+	mine := *d
+	mine.Methods = slices.Clone(d.Methods)
+	for i := range mine.Methods {
+		handle := mine.Methods[i].Handler
+		mine.Methods[i].Handler = func(srv any, ctx context.Context, decode func(any) error, in grpc.UnaryServerInterceptor) (any, error) {
+			return handle(srv, ctx, func(m any) error { return decodeChecked(m, decode) }, in)
+		}
+	}
+	r.ServiceRegistrar.RegisterService(&mine, service)
+}
+
+func decodeChecked(m any, decode func(any) error) error {
+	q := checked{Message: m.(proto.Message)}
+	if err := decode(&q); err != nil {
+		return err
+	}
+	if q.err != nil {
+		return status.Error(codes.ResourceExhausted, q.err.Error())
+	}
+	return nil
 }

@@ -3,15 +3,15 @@ package collector
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
 
 	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // emptySpans returns a request with n spans of nothing, of 2 bytes each.
@@ -50,41 +50,62 @@ func TestItemsAreLimited(t *testing.T) {
 	}
 }
 
-// A compressed request of empty spans, which would take 2.4 GB once decoded, is refused over
-// gRPC and HTTP, in protobuf and JSON, before that.
+// TRUST-9: A compressed request of empty spans, which would take 2.4 GB once decoded, is refused
+// over gRPC and HTTP, in protobuf and JSON, with at most twice the limit of memory and the code
+// of a limit.
 func TestExpandingRequestsAreRefused(t *testing.T) {
 	_, address := startHTTP(t, Options{})
 	_, overGRPC, _ := start(t, Options{Data: t.TempDir()})
-	binary := emptySpans(MaxMessage/2 - 8)
-	text := []byte(`{"resourceSpans":[` + strings.Repeat("{},", MaxMessage/3-10) + `{}]}`)
-	conn, err := serve.DialAs(overGRPC, nil, "")
+	binary := zipped(t, emptySpans(MaxMessage/2-8))
+	text := zipped(t, []byte(`{"resourceSpans":[`+strings.Repeat("{},", MaxMessage/3-10)+`{}]}`))
+	for _, tt := range []struct {
+		name string
+		send func() (code, answer string)
+		want string
+	}{
+		{"protobuf", func() (string, string) { return postZipped(t, address, "application/x-protobuf", binary) }, "413"},
+		{"JSON", func() (string, string) { return postZipped(t, address, "application/json", text) }, "413"},
+		{"gRPC", func() (string, string) { return exportZipped(t, overGRPC, binary) }, "8"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		code, answer := tt.send()
+		runtime.ReadMemStats(&after)
+		n := after.TotalAlloc - before.TotalAlloc
+		if code != tt.want || !strings.Contains(answer, errItems.Error()) {
+			t.Errorf("%s: %s %q, want %s with %q", tt.name, code, answer, tt.want, errItems)
+		}
+		const own = MaxMessage / 32 // of the client and of the connection
+		if n > 2*MaxMessage+own {
+			t.Errorf("%s: %d bytes allocated, want at most %d", tt.name, n, 2*MaxMessage+own)
+		}
+		t.Logf("%s: %d bytes allocated, %.2f of the limit", tt.name, n, float64(n)/MaxMessage)
+	}
+}
+
+func postZipped(t *testing.T, address, kind string, body []byte) (code, answer string) {
+	t.Helper()
+	r, text := post(t, "http://"+address+"/v1/traces", kind, "gzip", body)
+	return r.Status[:3], string(text)
+}
+
+// exportZipped calls the receiver of traces with a compressed message, without decoding it first.
+func exportZipped(t *testing.T, address string, body []byte) (code, answer string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, exportURL(address), bytes.NewReader(framed(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	limit := func(name string, send func() string) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		answer := send()
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 4*MaxMessage || !strings.Contains(answer, errItems.Error()) {
-			t.Errorf("%s: %d bytes allocated, %q", name, n, answer)
-		} else {
-			t.Logf("%s: %d bytes allocated, %.2f of the limit", name, n, float64(n)/MaxMessage)
-		}
+	q.Header = calls.Clone()
+	r, err := overHTTP2(t).Do(q)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, body := range map[string][]byte{"application/x-protobuf": zipped(t, binary), "application/json": zipped(t, text)} {
-		limit(name, func() string {
-			r, answer := post(t, "http://"+address+"/v1/traces", name, "gzip", body)
-			if r.StatusCode != http.StatusRequestEntityTooLarge {
-				t.Errorf("%s: %s", name, r.Status)
-			}
-			return string(answer)
-		})
+	_, _ = io.Copy(io.Discard, r.Body) // then there are trailers
+	_ = r.Body.Close()
+	answer, err = url.PathUnescape(r.Header.Get("Grpc-Message") + r.Trailer.Get("Grpc-Message"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var q tracespb.ExportTraceServiceRequest
-	q.ProtoReflect().SetUnknown(binary) // on the wire, these are the bytes
-	limit("gRPC", func() string {
-		return conn.Invoke(t.Context(), tracespb.TraceService_Export_FullMethodName, &q, &tracespb.ExportTraceServiceResponse{}).Error()
-	})
+	return r.Header.Get("Grpc-Status") + r.Trailer.Get("Grpc-Status"), answer
 }

@@ -68,11 +68,6 @@ func TestRefusedRequestsTakeLittleMemory(t *testing.T) {
 	_, overHTTP := startHTTP(t, Options{})
 	huge := make([]byte, 8*MaxMessage)
 	bomb := zipped(t, huge)
-	framed := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb))), bomb...)
-	only := &http.Protocols{}
-	only.SetUnencryptedHTTP2(true)
-	http2 := &http.Client{Transport: &http.Transport{Protocols: only}}
-	defer http2.CloseIdleConnections()
 	traces := "http://" + overHTTP + "/v1/traces"
 	for _, tt := range []struct {
 		name, url string
@@ -85,7 +80,7 @@ func TestRefusedRequestsTakeLittleMemory(t *testing.T) {
 		{"no length", traces, http.DefaultClient, io.MultiReader(bytes.NewReader(huge)), http.Header{"Content-Type": {"application/x-protobuf"}}, "413"},
 		{"bomb", traces, http.DefaultClient, bytes.NewReader(bomb), http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}, "413"},
 		{"bomb of JSON", traces, http.DefaultClient, bytes.NewReader(bomb), http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, "413"},
-		{"bomb over gRPC", "http://" + address + tracespb.TraceService_Export_FullMethodName, http2, bytes.NewReader(framed), http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "Grpc-Encoding": {"gzip"}}, "8"},
+		{"bomb over gRPC", exportURL(address), overHTTP2(t), bytes.NewReader(framed(bomb)), calls.Clone(), "8"},
 	} {
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, tt.body)
 		if err != nil {
@@ -111,6 +106,28 @@ func TestRefusedRequestsTakeLittleMemory(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes allocated, %.2f of the limit", tt.name, n, float64(n)/MaxMessage)
 	}
+}
+
+// calls is the header of calls of gRPC with compressed requests.
+var calls = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "Grpc-Encoding": {"gzip"}}
+
+func exportURL(address string) string {
+	return "http://" + address + tracespb.TraceService_Export_FullMethodName
+}
+
+// framed returns a compressed message as gRPC frames it.
+func framed(zipped []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(zipped))), zipped...)
+}
+
+// overHTTP2 returns a client that calls gRPC with messages that are compressed already.
+func overHTTP2(t *testing.T) *http.Client {
+	t.Helper()
+	only := &http.Protocols{}
+	only.SetUnencryptedHTTP2(true)
+	c := &http.Client{Transport: &http.Transport{Protocols: only}}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 // A body of any size within the limit is read completely, at no more than twice its
