@@ -98,6 +98,9 @@ type Slope struct {
 	Low, High float64
 }
 
+// Known reports whether there were enough samples for the interval.
+func (s Slope) Known() bool { return !math.IsInf(s.High, 1) }
+
 // normal is the 97.5 % quantile of the normal distribution.
 const normal = 1.96
 

@@ -113,7 +113,7 @@ func extend(ctx context.Context, list []*soak.History, addresses map[string]stri
 func (f *soakFlags) report(w io.Writer, result soakResult, ended error) error {
 	t := table.New(1, "process").Group("heap in use, MiB", "from-to", "in 10 min (95 %)").Group("resident, MiB", "from-to", "in 10 min").Group("goroutines", "first half", "second").Group("descriptors", "first half", "second")
 	var faults []error
-	rows := 0
+	rows, unknown := 0, 0
 	for _, h := range result.histories {
 		trend, err := h.Trend(f.limits.WarmUp)
 		if err != nil {
@@ -124,6 +124,9 @@ func (f *soakFlags) report(w io.Writer, result soakResult, ended error) error {
 			faults = append(faults, errors.New(fault))
 		}
 		rows++
+		if !trend.Live.Known() {
+			unknown++
+		}
 		t.Row(trend.Process, span(trend.First.Live, trend.Last.Live), interval(trend.Live),
 			span(trend.First.Resident, trend.Last.Resident), fmt.Sprintf("%+.2f", trend.Resident/soak.MiB), trend.Goroutines.First(), trend.Goroutines.Second(), trend.Files.First(), trend.Files.Second())
 	}
@@ -131,6 +134,9 @@ func (f *soakFlags) report(w io.Writer, result soakResult, ended error) error {
 	fmt.Fprintf(&text, "%d bursts in %s, of which the first %s do not count\n", result.bursts, result.took.Round(time.Second), f.limits.WarmUp)
 	if rows > 0 {
 		fmt.Fprint(&text, t)
+	}
+	if unknown > 0 {
+		fmt.Fprintf(&text, "?: fewer than five garbage collections after the warm-up. The growth of %d of %d processes is not known; --for a longer time\n", unknown, rows)
 	}
 	if _, err := fmt.Fprint(w, text.String()); err != nil {
 		return err
@@ -144,8 +150,11 @@ func (f *soakFlags) report(w io.Writer, result soakResult, ended error) error {
 	return errors.Join(faults...)
 }
 
-// interval returns a slope and the limits of its confidence interval, in MiB.
+// interval returns a slope and the limits of its confidence interval, in MiB, "?" if they are not known.
 func interval(s soak.Slope) string {
+	if !s.Known() {
+		return fmt.Sprintf("%+.2f (?)", s.Median/soak.MiB)
+	}
 	return fmt.Sprintf("%+.2f (%+.2f to %+.2f)", s.Median/soak.MiB, s.Low/soak.MiB, s.High/soak.MiB)
 }
 

@@ -65,7 +65,7 @@ func (s *soaked) Apply(context.Context, *rackfabv1.ApplyRequest, ...grpc.CallOpt
 	return nil, nil
 }
 
-// A soak that ends by an error prints its measurements before it.
+// A soak that ends by an error prints its measurements before it, and where there are too few.
 func TestInterruptedSoak(t *testing.T) {
 	s := &soaked{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,6 +80,9 @@ func TestInterruptedSoak(t *testing.T) {
 	err = f.report(&out, result, err)
 	if err == nil || err.Error() != "the controller is lost" || !strings.Contains(out.String(), "\nr1 ") || !strings.Contains(out.String(), "12-12") {
 		t.Errorf("%v after\n%s", err, out.String())
+	}
+	if !strings.Contains(out.String(), "(?)") || !strings.Contains(out.String(), "of 1 of 1 processes is not known") {
+		t.Errorf("an interval of one collection:\n%s", out.String())
 	}
 }
 
