@@ -12,15 +12,23 @@ import (
 )
 
 // Journal writes the journal of a live run: the scenario file of a batch run with the same digest. It keeps
-// the text of the changes so far, so that writing does not encode all of them again. The zero value is ready
-// to use.
+// the text of the changes so far, and of the rest, so that writing does not encode all of them again. The
+// zero value is ready to use.
 type Journal struct {
 	entries []byte // of changes, as in a file
 	begins  []int  // where each change begins in entries
+	rest    rest
 }
 
-// Text returns the journal of s, which has reached end and has the changes of the previous call, and
-// possibly more. bin is the minimum width of its recorded series. Before the first step, at 0, the file
+// rest is the file of a journal without its changes, which are between before and after. It depends on no
+// change.
+type rest struct {
+	end, bin      unit.Time
+	before, after []byte
+}
+
+// Text returns the journal of s, which has reached end, is the scenario of the previous call, and has its
+// changes and possibly more. bin is the minimum width of its recorded series. Before the first step, at 0, the file
 // lasts for the shortest duration, and its digest is another one.
 func (j *Journal) Text(s *topology.Scenario, end, bin unit.Time) ([]byte, error) {
 	for n := len(j.begins); n < len(s.Changes); n++ {
@@ -29,18 +37,27 @@ func (j *Journal) Text(s *topology.Scenario, end, bin unit.Time) ([]byte, error)
 		}
 	}
 	end = max(end, shortest)
-	batch := *s.Fold()
-	batch.Duration = end
-	batch.Bin = max(min(bin, s.Bin), (end+maxBins-1)/maxBins)
-	batch.Bursts = slices.DeleteFunc(slices.Clone(batch.Bursts), func(b topology.Burst) bool { return b.Change })
-	batch.Commands = batch.Commands[:batch.InitialCommands()]
-	batch.Changes = batch.Changes[max(len(batch.Changes)-1, 0):]
-	text, err := encode(&batch)
+	bin = max(min(bin, s.Bin), (end+maxBins-1)/maxBins)
+	if r := &j.rest; len(s.Changes) > 0 && r.end == end && r.bin == bin {
+		return slices.Concat(r.before, j.entries, r.after), nil
+	}
+	text, err := unchanged(s, end, bin)
 	if err != nil || len(s.Changes) == 0 {
 		return text, err
 	}
 	first, after := entriesOf(text)
-	return slices.Concat(text[:first], j.entries, text[after:]), nil
+	j.rest = rest{end, bin, text[:first], text[after:]}
+	return slices.Concat(j.rest.before, j.entries, j.rest.after), nil
+}
+
+// unchanged returns the file of s up to end with at most its last change.
+func unchanged(s *topology.Scenario, end, bin unit.Time) ([]byte, error) {
+	batch := *s.Fold()
+	batch.Duration, batch.Bin = end, bin
+	batch.Bursts = slices.DeleteFunc(slices.Clone(batch.Bursts), func(b topology.Burst) bool { return b.Change })
+	batch.Commands = batch.Commands[:batch.InitialCommands()]
+	batch.Changes = batch.Changes[max(len(batch.Changes)-1, 0):]
+	return encode(&batch)
 }
 
 // Undo removes the changes of previous calls of Text, up to a number that stays.
