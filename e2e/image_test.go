@@ -34,7 +34,8 @@ func (c *containers) checkImage(t *testing.T) {
 	}
 }
 
-// builtHere returns the binary that the command of the Dockerfile builds in this clone.
+// builtHere returns the binary that the command of the Dockerfile builds from this clone, by another path than
+// that of importGo.
 func (c *containers) builtHere(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("../compose/Dockerfile")
@@ -49,7 +50,14 @@ func (c *containers) builtHere(t *testing.T) []byte {
 	file := filepath.Join(t.TempDir(), "rackfab")
 	args := strings.NewReplacer(`"`, "", ",", "", "/out/rackfab", file).Replace(string(build[1]))
 	cmd := exec.CommandContext(t.Context(), "go", strings.Fields(args)...)
-	cmd.Dir = ".."
+	clone, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = filepath.Join(t.TempDir(), "another-folder") // the name by which the go command knows it
+	if err := os.Symlink(clone, cmd.Dir); err != nil {
+		t.Fatal(err)
+	}
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+strings.ReplaceAll(string(flags[1]), "${RACKFAB_VERSION}", imageVersion))
 	must(t, cmd)
 	binary, err := os.ReadFile(file)
