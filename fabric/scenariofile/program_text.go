@@ -172,25 +172,36 @@ const maxTag = 1<<31 - 1
 
 // conditions reads what a step waits for.
 func (r *stepReader) conditions(i int, words []string) error {
-	begun, given := false, false
-	for _, w := range words {
-		switch w = strings.TrimSuffix(w, ","); w {
-		case "after":
-			begun, given = false, true
-		case "once_started":
-			begun, given = true, true
-		default:
-			if !given {
+	keyword, names := "", 0 // the last keyword, and the names after it
+	for _, word := range words {
+		for w := range strings.FieldsFuncSeq(word, func(c rune) bool { return c == ',' }) {
+			switch {
+			case w == "after" || w == "once_started":
+				if keyword != "" && names == 0 {
+					return fmt.Errorf("%s without a name, %s", keyword, grammar)
+				}
+				keyword, names = w, 0
+			case keyword == "":
 				return fmt.Errorf("%q after the step, %s", w, grammar)
-			}
-			if to, ok := r.labels[w]; ok {
-				r.wait(i, to, begun)
-			} else {
-				r.later = append(r.later, pending{i, w, begun})
+			default:
+				names++
+				r.waitFor(i, w, keyword == "once_started")
 			}
 		}
 	}
+	if keyword != "" && names == 0 {
+		return fmt.Errorf("%s without a name, %s", keyword, grammar)
+	}
 	return nil
+}
+
+// waitFor makes a step wait for a step of the host, or for what is read later.
+func (r *stepReader) waitFor(step int, name string, begun bool) {
+	if to, ok := r.labels[name]; ok {
+		r.wait(step, to, begun)
+	} else {
+		r.later = append(r.later, pending{step, name, begun})
+	}
 }
 
 // wait makes a step wait for another one.
