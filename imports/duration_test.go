@@ -54,7 +54,7 @@ func TestDuration(t *testing.T) {
 		"done":                            {[]string{busy + "a: calc 10" + ms + "\nb: calc 10" + ms + "\nb requires a", busy, busy, busy}, "41ms"},
 		"any host":                        {[]string{"send 5b to 1\n" + busy, "recv 5b from -1\n" + busy}, "21.033ms"},
 		"any tag":                         {[]string{"send 5b to 1\n" + busy, "recv 5b from 0 tag -1\n" + busy}, "21.033ms"},
-		"deadlock":                        {[]string{"a: recv 5b from 1\nb: send 5b to 1\nb requires a\n" + busy, "a: recv 5b from 0\nb: send 5b to 0\nb requires a\n" + busy}, "21.049ms"},
+		"deadlock":                        {[]string{"a: recv 5b from 1\nb: send 5b to 1\nc: send 5b to 1\nb requires a\nc requires a\n" + busy, "a: recv 5b from 0\nb: send 5b to 0\nb requires a\n" + busy}, "21.057ms"},
 		"a limit":                         {[]string{"calc 1000000000000\ncalc 1000000000000", "calc 1000000000000"}, "1000s\nbin: 1ms"},
 		"more bins":                       {[]string{"calc 50000000000"}, "50.001008s\nbin: 1ms"},
 		"less bins":                       {[]string{"calc 49998000000"}, "49.999008s\nnics"},

@@ -228,13 +228,28 @@ func TestCyclesOverHosts(t *testing.T) {
 	}
 }
 
-// Steps are refused only if they certainly wait for each other: a receive may take one of two messages. Programs without flows
-// that are waited for may wait for each other's messages, and then end with the steps that wait.
+// Steps are refused only if they certainly wait for each other: a receive may take one of two messages. If it does not come,
+// the run ends with the steps that wait.
 func TestMessagesThatMayCome(t *testing.T) {
 	parsed(t, strings.Replace(waited, "  h3: calc 1us after plain, sum once_started tail",
 		"    r: receive from h3\n    send 1B to h3 after answer, r\n    send 1B to h3\n  h3: |\n    m: receive from h0\n    send 1B to h0 after m", 1))
+}
+
+// PROG-4: Without flows that are waited for, too, hosts whose messages wait for each other are refused, and collectives that
+// wait for each other at different ranks. Messages in the order of their receives are not.
+func TestHostsThatWaitForEachOther(t *testing.T) {
 	rack, _, _ := strings.Cut(waited, "flows:")
-	parsed(t, rack+"programs:\n  h0: |\n    r: receive from h1\n    send 1B to h1 after r\n  h1: |\n    r: receive from h0\n    send 1B to h0 after r\n")
+	for _, tt := range []struct{ name, text, want string }{
+		{"messages", "programs:\n  h0: |\n    r: receive from h1\n    send 1B to h1 after r\n  h1: |\n    r: receive from h0\n    send 1B to h0 after r\n", "9: programs.h0: steps on 4 lines wait for each other"},
+		{"turns", "programs:\n  h0: |\n    r: receive from h1\n    send 1B to h1 after r\n  h1: |\n    r: receive from h0\n    send 1B to h0 once_started r\n", ""},
+		{"collectives", "programs:\n  h0: \"x: calc 1us after a\"\n  h1: \"y: calc 1us after b\"\ncollectives:\n" +
+			"  - {name: a, kind: barrier, ranks: h0..h1, after: [y]}\n  - {name: b, kind: barrier, ranks: h0..h1, after: [x]}\n", "steps on 4 lines wait for each other"},
+	} {
+		_, err := Parse("f.yaml", []byte(rack+tt.text))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
 }
 
 // A name is that of a step first.
