@@ -75,6 +75,9 @@ func (v *Variant) say(f measure.Figure) string {
 }
 
 func collectiveClause(v *Variant, c *topology.Collective, f measure.CollectiveFigures) string {
+	if f.Slowest.Missing(v.Run) {
+		return fmt.Sprintf("%s did not end: none of its steps is done", c.Name)
+	}
 	text := fmt.Sprintf("%s took %s ms", c.Name, v.say(f.Time))
 	if c.BusShare() > 0 {
 		text += fmt.Sprintf(", at a bus bandwidth of %s Gbit/s", v.say(f.BusBW))

@@ -86,29 +86,27 @@ func (g *Grid) figureColumns(s *topology.Scenario) (list []column) {
 	return list
 }
 
-// figureColumn returns the column of a figure. With several variants it returns columns
-// of the median, the minimum, the maximum, and the number of runs that ended too early
-// for the figure.
-func (g *Grid) figureColumn(f measure.Figure) []column {
-	of := func(suffix string, value func(*measure.Spread) measure.Bound) column {
-		return column{Column{f.Name + suffix, kindOf(f)}, func(_ []topology.Setting, runs []*measure.Run) any {
-			s := f.Spread(runs)
-			if v := value(&s); f.Whole {
+// figureColumn returns the column of a figure, and if runs may end too early for it, one of the number of
+// those. With several variants it is the median, with columns of the minimum and the maximum.
+func (g *Grid) figureColumn(f measure.Figure) (list []column) {
+	of := func(suffix string, perMille int) {
+		list = append(list, column{Column{f.Name + suffix, kindOf(f)}, func(_ []topology.Setting, runs []*measure.Run) any {
+			switch v, ok := f.Ranked(runs, perMille); {
+			case !ok:
+				return nil
+			case f.Whole:
 				return int64(v.Value)
-			} else if v.AtLeast && g.variants() > 1 {
+			case v.AtLeast:
 				return v
-			} else {
+			default:
 				return v.Value
 			}
-		}}
+		}})
 	}
-	list := []column{of("", func(s *measure.Spread) measure.Bound { return s.Median })}
-	if g.variants() == 1 {
-		return list
+	if of("", 500); g.variants() > 1 {
+		of("_least", 0)
+		of("_most", 1000)
 	}
-	list = append(list,
-		of("_least", func(s *measure.Spread) measure.Bound { return s.Min }),
-		of("_most", func(s *measure.Spread) measure.Bound { return s.Max }))
 	if f.Beyond != nil {
 		list = append(list, column{Column{f.Name + "_unreached", Integer}, func(_ []topology.Setting, runs []*measure.Run) any {
 			return int64(f.Spread(runs).Unreached)

@@ -11,7 +11,7 @@ import (
 // Kind is the type of a column's values.
 type Kind int
 
-// Kinds of columns, with the type of their values.
+// Kinds of columns, with the type of their values. A missing value of any kind is nil.
 const (
 	Text    Kind = iota // string
 	Integer             // int64

@@ -67,7 +67,11 @@ func WriteCSV(w io.Writer, t *Table) error {
 	return out.Error()
 }
 
+// spell returns a value as text, "" for a missing one.
 func spell(v any) string {
+	if v == nil {
+		return ""
+	}
 	if x, ok := plain(v).(float64); ok {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
@@ -88,7 +92,7 @@ func WriteParquet(w io.Writer, t *Table) error {
 	root := ordered{Group: parquet.Group{}}
 	for _, c := range t.Columns {
 		root.names = append(root.names, c.Name)
-		root.Group[c.Name] = leaf(c.Kind)
+		root.Group[c.Name] = parquet.Optional(leaf(c.Kind))
 	}
 	const groupRows = 10_000
 	out := parquet.NewWriter(w, parquet.NewSchema(t.Name, root), parquet.MaxRowsPerRowGroup(groupRows))
@@ -98,7 +102,9 @@ func WriteParquet(w io.Writer, t *Table) error {
 			return err
 		}
 		for i, v := range values {
-			row[i] = parquet.ValueOf(plain(v)).Level(0, 0, i)
+			if row[i] = parquet.NullValue().Level(0, 0, i); v != nil {
+				row[i] = parquet.ValueOf(plain(v)).Level(0, 1, i)
+			}
 		}
 		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
 			return err

@@ -26,20 +26,35 @@ type Collective struct {
 // Finished reports whether all ranks have done all steps.
 func (c *Collective) Finished() bool { return c.Done == c.Steps }
 
+// least returns the time of a collective in a run that ended at the given instant, or a lower bound of it if it
+// is not done. It returns 0 if no step is done, and it is not known when the first one began.
+func (c *Collective) least(of *topology.Collective, end unit.Time) unit.Time {
+	switch {
+	case c.Finished():
+		return c.Time
+	case c.Done > 0:
+		return end - c.Begin
+	case len(of.After) == 0:
+		return max(end-of.At, 0)
+	}
+	return 0
+}
+
 // CollectiveFigures are the figures of one entry of the scenario's collectives.
 type CollectiveFigures struct{ Time, AlgBW, BusBW, Slowest Figure }
 
 func collectiveFigures(i int, c *topology.Collective) CollectiveFigures {
 	unfinished := func(r *Run) bool { return !r.Collectives[i].Finished() }
+	nothing := func(r *Run) bool { return r.Collectives[i].Done == 0 }
 	f := CollectiveFigures{
-		Time: span(c.Name+".time_ms", c.Name, "ms", func(r *Run) unit.Time { return r.Collectives[i].Time }).
-			until(unfinished).with(3).means("the time from the first step of a collective to the end of its last one, over all ranks"),
+		Time: span(c.Name+".time_ms", c.Name, "ms", func(r *Run) unit.Time { return r.Collectives[i].least(c, r.FabricTime) }).
+			until(unfinished).without(func(r *Run) bool { return r.Collectives[i].least(c, r.FabricTime) == 0 }).with(3).means("the time from the first step of a collective to the end of its last one, over all ranks"),
 		AlgBW: rateFigure(c.Name+".algbw_gbps", c.Name, "alg Gbit/s", func(r *Run) unit.Rate { return r.Collectives[i].AlgBW }).
 			without(unfinished).means("algorithm bandwidth: the size of a collective, or the most data that one rank of an all-to-allv has or gets, divided by its time"),
 		BusBW: rateFigure(c.Name+".busbw_gbps", c.Name, "bus Gbit/s", func(r *Run) unit.Rate { return r.Collectives[i].BusBW }).
 			without(unfinished).means("bus bandwidth, as in nccl-tests: the algorithm bandwidth times 2(n-1)/n for an all-reduce of n ranks, 1 for a broadcast, (n-1)/n for others, and the rate of the rank that sends or receives the most of an all-to-allv"),
 		Slowest: count(c.Name+".slowest_rank", c.Name, "slowest", func(r *Run) int64 { return int64(r.Collectives[i].Slowest) }).
-			without(func(r *Run) bool { return r.Collectives[i].Done == 0 }).means("the rank whose last step ended last"),
+			without(nothing).means("the rank whose last step ended last"),
 	}
 	return f
 }

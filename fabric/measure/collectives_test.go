@@ -43,14 +43,18 @@ func TestUnfinishedCollective(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	r := &Run{Collectives: []Collective{got}}
+	r := &Run{Collectives: []Collective{got}, FabricTime: 9 * ms}
 	f := collectiveFigures(0, &topology.Collective{Name: "sum"})
-	if text := f.Time.Text(r) + " " + f.AlgBW.Text(r) + " " + f.BusBW.Text(r) + " " + f.Slowest.Text(r); text != ">1.000 - - 2" {
+	if text := f.Time.Text(r) + " " + f.AlgBW.Text(r) + " " + f.BusBW.Text(r) + " " + f.Slowest.Text(r); text != ">8.000 - - 2" {
 		t.Errorf("figures %s", text)
 	}
 	r.Collectives[0].Done = 0
-	if text := f.Slowest.Text(r); text != "-" {
-		t.Errorf("slowest rank %s of a collective that has not begun", text)
+	if text := f.Time.Text(r) + " " + f.Slowest.Text(r); text != ">9.000 -" {
+		t.Errorf("figures %s of a collective without a step that is done", text)
+	}
+	f = collectiveFigures(0, &topology.Collective{Name: "sum", After: []string{"step"}})
+	if text := f.Time.Text(r); text != "-" {
+		t.Errorf("time %s of a collective that may not have begun", text)
 	}
 }
 

@@ -53,12 +53,21 @@ func (f *Figure) text(r *Run, atLeast bool) string {
 // TextSpread formats the minimum, the median and the maximum of several runs for a
 // table.
 func (f *Figure) TextSpread(runs []*Run) (least, median, most string) {
-	values, beyond := f.values(runs)
-	at := func(perMille int) string {
-		i, atLeast := Rank(values, beyond, perMille)
-		return f.text(runs[i], atLeast)
-	}
+	at := func(perMille int) string { return f.text(f.ranked(runs, perMille)) }
 	return at(0), at(500), at(1000)
+}
+
+// Ranked returns the nearest-rank percentile of several runs, 0 to 1000 per mille. ok is false if that
+// run has no value.
+func (f *Figure) Ranked(runs []*Run, perMille int) (b Bound, ok bool) {
+	r, atLeast := f.ranked(runs, perMille)
+	return Bound{f.Of(r), atLeast}, !f.Missing(r)
+}
+
+func (f *Figure) ranked(runs []*Run, perMille int) (r *Run, atLeast bool) {
+	values, beyond := f.values(runs)
+	i, atLeast := Rank(values, beyond, perMille)
+	return runs[i], atLeast
 }
 
 // Label returns the name with its unit set apart: "tree [ms]".

@@ -40,9 +40,18 @@ type WaitingStep struct {
 // Finished reports whether all steps of all hosts are done.
 func (p *Programs) Finished() bool { return p.Done == p.Steps }
 
+// least returns the time of the programs in a run that ended at the given instant, or if they are not finished a
+// lower bound of it.
+func (p *Programs) least(end unit.Time) unit.Time {
+	if p.Finished() {
+		return p.End
+	}
+	return end
+}
+
 // Figures of programs.
 var (
-	ProgramTime = span("programs.time_ms", "programs", "ms", func(r *Run) unit.Time { return r.Programs.End }).
+	ProgramTime = span("programs.time_ms", "programs", "ms", func(r *Run) unit.Time { return r.Programs.least(r.FabricTime) }).
 			until(func(r *Run) bool { return !r.Programs.Finished() }).
 			means("the end of the last step of all hosts")
 	ProgramSteps = count("programs.done", "programs", "steps", func(r *Run) int64 { return int64(r.Programs.Done) }).

@@ -252,7 +252,7 @@ func printSweep(w io.Writer, t *sweep.Table, axes int) error {
 				continue
 			}
 			v = figure(v)
-			if i+2 < len(values) && rangeOf(t, i+1) {
+			if i+2 < len(values) && rangeOf(t, i+1) && rangeOf(t, i+2) {
 				v = fmt.Sprintf("%v [%v, %v]", v, figure(values[i+1]), figure(values[i+2]))
 			}
 			row = append(row, v)
@@ -275,8 +275,12 @@ func rangeOf(t *sweep.Table, i int) bool {
 }
 
 // figure formats a value of a table. Real numbers have four significant digits; large
-// ones are rounded to an integer, without exponent. A lower bound begins with ">".
+// ones are rounded to an integer, without exponent. A lower bound begins with ">", and
+// a missing value is "-".
 func figure(v any) any {
+	if v == nil {
+		return "-"
+	}
 	if b, ok := v.(measure.Bound); ok {
 		return fmt.Sprint(">", figure(b.Value))
 	}
