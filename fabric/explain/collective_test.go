@@ -197,6 +197,9 @@ func TestCollectiveOfALateRank(t *testing.T) {
 	if r.Late != 3*unit.Millisecond || r.Path[0].FromHost != "h5" || len(r.Path) != 14 {
 		t.Errorf("%d messages after %s: %+v", len(r.Path), r.Late, r.Path[:min(1, len(r.Path))])
 	}
+	if want := ": rank 5 (h5) began 3ms after the first rank"; !strings.HasSuffix(r.Verdict, want) {
+		t.Errorf("verdict %q, want %q", r.Verdict, want)
+	}
 }
 
 // A collective without data is explained by delays.

@@ -19,11 +19,18 @@ func (r *CollectiveReport) verdict() string {
 	switch {
 	case len(r.Path) == 0:
 		return text
+	case r.Late > r.Delays && (len(r.Links) == 0 || r.Late > r.Links[0].Total()):
+		return fmt.Sprintf("%s: %s", text, r.late())
 	case len(r.Links) == 0 || r.Delays > r.Links[0].Total():
 		return fmt.Sprintf("%s: delays took the most, %s", text, brief(r.Delays))
 	}
 	l := &r.Links[0]
 	return fmt.Sprintf("%s: link %s took the most, %s%s: %s", text, l.Link, brief(l.Total()), r.slow(l), l.parts(r.Name))
+}
+
+// late says when the first rank of the critical path began.
+func (r *CollectiveReport) late() string {
+	return fmt.Sprintf("rank %d (%s) began %s after the first rank", r.Path[0].From, r.Path[0].FromHost, brief(r.Late))
 }
 
 // slow says that a link is slower than others of the critical path.
@@ -73,7 +80,9 @@ func times(of []TimeOf) string {
 func (r *CollectiveReport) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s by %s of %d ranks, of %s under %s\n\n%s\n", r.Name, r.Kind, r.Manner, r.Ranks, r.Scenario, r.Scheme, r.Verdict)
-	fmt.Fprintf(&b, "\ntime       %s from %s on; rank %d (%s) ended last\n", brief(r.Time), brief(r.Begin), r.Slowest, r.SlowestHost)
+	if r.Done > 0 {
+		fmt.Fprintf(&b, "\ntime       %s from %s on; rank %d (%s) ended last\n", brief(r.Time), brief(r.Begin), r.Slowest, r.SlowestHost)
+	}
 	if r.BusBW > 0 {
 		fmt.Fprintf(&b, "bandwidth  algorithm %s, bus %s\n", gigabits(r.AlgBW), gigabits(r.BusBW))
 	}
@@ -109,7 +118,7 @@ func counted(n int, thing string) string {
 func (r *CollectiveReport) messages(b *strings.Builder) {
 	fmt.Fprintf(b, "\n2. The critical path: %s, each sent when the one before it had arrived\n", counted(len(r.Path), "message"))
 	if r.Late > 0 {
-		fmt.Fprintf(b, "  rank %d (%s) began %s after the first rank\n", r.Path[0].From, r.Path[0].FromHost, brief(r.Late))
+		fmt.Fprintf(b, "  %s\n", r.late())
 	}
 	fmt.Fprintf(b, "%10s %10s  %-14s %10s  %-14s %10s %10s %10s %10s %10s\n",
 		"begin", "time", "ranks", "size", "busiest link", "data", "shared", "paused", "recovery", "delays")
