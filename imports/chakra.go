@@ -69,10 +69,14 @@ func Chakra(traces []File, groups, rack *File, layout Layout) (*Imported, error)
 		return nil, err
 	}
 	text = appendCollectives(appendPrograms(text, hosts), list)
+	finish := finished
 	if rack == nil {
-		return layout.finished(text, c.notes())
+		finish = layout.finished
 	}
-	return finished(text, c.notes())
+	out, err := finish(text, c.notes())
+	return out, blamed(err, text, hosts, func(host int, s *step) string {
+		return fmt.Sprintf("%s: node %s", c.ranks[host].file, strings.TrimPrefix(s.label, "n"))
+	})
 }
 
 // chakraName is the name of a trace: NAME.RANK.et, perhaps with .gz.

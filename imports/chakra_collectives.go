@@ -39,7 +39,11 @@ func (a *attributes) collective() *chakraCall {
 	}
 	call := &chakraCall{kind: kind.kind, group: a.named("pg_name").GetStringVal()}
 	if kind.kind != "barrier" {
-		call.size, _ = a.integer("comm_size", 1, chakraData, true)
+		var ok bool
+		if call.size, ok = a.integer("comm_size", 0, chakraData, true); ok && call.size == 0 {
+			a.left["COMM_COLL of 0 bytes"]++
+			return nil
+		}
 	}
 	if n, _ := a.integer("comm_priority", math.MinInt32, math.MaxUint32, false); n != 0 {
 		a.priority++

@@ -17,7 +17,7 @@ func TestChakraFaults(t *testing.T) {
 		"attributes": {nodes{
 			with(sendNode(1, 9, -1, 1<<31), number("comm_src", 1)),
 			{Id: 2, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND},
-			recvNode(3, 0, 0), compNode(4, 1e9+1), collNode(5, 10, 5, ""), collNode(6, 0, 0, ""),
+			recvNode(3, 0, 0), compNode(4, 1e9+1), collNode(5, 10, 5, ""), collNode(6, 0, -1, ""),
 			with(recvNode(7, 1, 0), number("comm_dst", 1)),
 			with(&chakrav1.Node{Id: 8, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV}, named("comm_src", "1")),
 			with(&chakrav1.Node{Id: 9, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV}, &chakrav1.Attribute{Name: "comm_src", Value: &chakrav1.Attribute_Uint64Val{Uint64Val: 1 << 63}}),
@@ -31,7 +31,7 @@ t.0.et: node 2: no attribute comm_dst, want an integer from 0 to 1
 t.0.et: node 3: comm_src 0 is the rank of the trace, which exchanges a message with itself
 t.0.et: node 4: duration_micros 1000000001, want at most 1000000000
 t.0.et: node 5: comm_type 10, want an integer from 0 to 9
-t.0.et: node 6: comm_size 0, want an integer from 1 to 1099511627776
+t.0.et: node 6: comm_size -1, want an integer from 0 to 1099511627776
 t.0.et: node 7: comm_dst 1 in the trace of rank 0
 t.0.et: node 8: comm_src has another type, or is 2^63 or more: want an integer from 0 to 1
 t.0.et: node 9: comm_src has another type, or is 2^63 or more: want an integer from 0 to 1
@@ -61,7 +61,7 @@ t.0.et: node 3: no METADATA node and no file of groups describes group "2"`,
 t.0.et: node 2: a process group has no pg_name
 t.0.et: node 2: group "1": rank -1, want an integer from 0 to 1
 t.1.et: node 1: group "2" has ranks [1], but [0] at another node`},
-		"message": {nodes{recvNode(1, 1, 0)}, nil, "the files make an invalid scenario:\nscenario:"},
+		"message": {nodes{recvNode(1, 1, 0)}, nil, "t.0.et: node 1: receive from h1 tag 0: nothing sends this message"},
 	} {
 		if _, err := chakraOf(c.rank0, c.rank1); err == nil || !strings.HasPrefix(err.Error()+"\n", c.want) || !strings.HasSuffix(c.want, ":") && err.Error() != c.want {
 			t.Errorf("%s:\n%v\nwant\n%s", name, err, c.want)

@@ -177,6 +177,7 @@ func TestChakraCollectives(t *testing.T) {
 		"broadcast":      {nodes{collNode(1, 5, 80, "")}, nodes{collNode(1, 5, 80, "")}, "kind: broadcast, ranks: [h0..h1], size: 80B}\n", []string{"2 nodes have BROADCAST without a root: the first rank of the group sends"}},
 		"barrier":        {nodes{collNode(1, 9, 80, "")}, nodes{collNode(1, 9, 0, "")}, "kind: barrier, ranks: [h0..h1]}\n", nil},
 		"reduce":         {nodes{compNode(1, 1), collNode(2, 1, 80, "", 1), compNode(3, 1, 2)}, nil, "    n1: calc 1us\n    n3: calc 1us after n1\n", []string{"left out, with their waits passed on: nodes 1 COMM_COLL REDUCE"}},
+		"nothing":        {nodes{collNode(1, 0, 0, "")}, nodes{collNode(1, 0, 0, "")}, "nics", []string{"left out, with their waits passed on: nodes 2 COMM_COLL of 0 bytes"}},
 		"small":          {nodes{collNode(1, 0, 1, "")}, nodes{collNode(1, 0, 1, "")}, "size: 2B}", []string{"2 nodes have comm_size of COMM_COLL: too small for a byte per rank, which it becomes"}},
 		"waits":          {nodes{compNode(1, 5), collNode(2, 0, 80, "", 1), compNode(3, 1, 2)}, nodes{collNode(7, 0, 80, "")}, "  h0: |\n    n1: calc 5us\n    coll0-in: calc 0s on 2 after n1\n    n3: calc 1us after coll0\ncollectives:\n  - {name: coll0, kind: all-reduce, ranks: [h0..h1], size: 80B, after: [coll0-in]}\n", nil},
 		"chain":          {nodes{collNode(1, 0, 80, ""), collNode(2, 6, 90, "", 1)}, nodes{collNode(7, 0, 80, ""), collNode(9, 6, 90, "", 7)}, "    coll1-in: calc 0s on 2 after coll0\n", nil},

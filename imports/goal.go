@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -75,21 +76,26 @@ func GOAL(trace File, rack *File, layout Layout) (*Imported, error) {
 		}
 	}
 	text = appendPrograms(text, hosts)
+	finish := finished
 	if rack == nil {
-		return layout.finished(text, g.notes())
+		finish = layout.finished
 	}
-	return finished(text, g.notes())
+	out, err := finish(text, g.notes())
+	return out, blamed(err, text, hosts, func(_ int, s *step) string { return fmt.Sprintf("%s:%d", g.file, s.line) })
 }
 
 // read reads all statements, without comments.
 func (g *goal) read(data []byte) {
+	if bytes.IndexByte(data, 0) >= 0 {
+		g.fault(g.file, 1, "a binary trace, want its text, from which txt2bin made it")
+		return
+	}
 	inside := false // a comment /* */
 	for text := range bytes.Lines(data) {
 		g.line++
 		var code string
 		if code, inside = withoutComments(string(text), inside); strings.TrimSpace(code) != "" {
-			code = strings.NewReplacer("{", " { ", "}", " } ").Replace(goalColon.ReplaceAllString(code, ": "))
-			g.statement(strings.Fields(code))
+			g.statement(goalWords(code))
 		}
 	}
 	if inside {
@@ -97,8 +103,29 @@ func (g *goal) read(data []byte) {
 	}
 }
 
-// goalColon is the colon of a label, with which the label is one word.
-var goalColon = regexp.MustCompile(`[ \t]*:`)
+// goalColon is the colon of a label, with which the label is one word, and goalBraces makes braces words.
+var (
+	goalColon  = regexp.MustCompile(`[ \t]*:`)
+	goalBraces = strings.NewReplacer("{", " { ", "}", " } ")
+)
+
+// goalWords returns the words of a line. A size is one word with its b.
+func goalWords(code string) []string {
+	if strings.Contains(code, ":") {
+		code = goalColon.ReplaceAllString(code, ": ")
+	}
+	if strings.ContainsAny(code, "{}") {
+		code = goalBraces.Replace(code)
+	}
+	words := strings.Fields(code)
+	for i := 1; i+2 < len(words); i++ {
+		if words[i+1] == "b" && (words[i-1] == "send" || words[i-1] == "recv") {
+			words[i] += "b"
+			return slices.Delete(words, i+1, i+2)
+		}
+	}
+	return words
+}
 
 // withoutComments removes comments from a line. inside reports whether a comment /* */ is open before the
 // line, and after it.

@@ -31,7 +31,7 @@ func (g *goal) step(words []string) {
 		g.wait(r, words)
 		return
 	}
-	var s step
+	s := step{line: g.line}
 	if label, ok := strings.CutSuffix(words[0], ":"); ok {
 		s.label, words = label, words[1:]
 		g.name(r, label)

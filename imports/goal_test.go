@@ -19,6 +19,7 @@ func TestGOALStatements(t *testing.T) {
 	for _, c := range []struct{ goal, other, want, note string }{
 		{"send 5b to 1", "", "send 5B to h1", ""},
 		{"a : send 5b to 1 tag 7 cpu 1 nic 2", "", "a: send 5B to h1 tag 7", "ignored in 1 statements: cpu of send and recv"},
+		{"l:send 5 b to 1\nrecv 7 b from 1 tag 2", "send 7b to 0 tag 2", "l: send 5B to h1\n    receive from h1 tag 2", ""},
 		{"send 5b to 1 nic 2", "", "send 5B to h1", "ignored in 1 statements: nic"},
 		{"send 5b to 1\ncalc 30", "", "send 5B to h1\n    calc 30ns", "ignored in 1 statements: cpu of send and recv, which take no time of a processor and do not wait for its calculations"},
 		{"send 5b to 1 cpu 1\nsend 6b to 1\ncalc 0\ncalc 30 cpu 1", "recv 5b from 0\nrecv 6b from 0\ncalc 5", "send 5B to h1\n    send 6B to h1", "ignored in 3 statements: cpu"},
@@ -92,7 +93,10 @@ t.goal:5: "speed", want tag, cpu or nic
 t.goal:6: label "after", want a letter, then at most 62 letters, digits and _; after and once_started are reserved
 t.goal:7: "nic 3" after calc, want cpu C
 t.goal:8: cpu "4096", want an integer from 0 to 4095`},
-		{"num_ranks 2\nrank 0 {\nrecv 5b from 1\n}", "the files make an invalid scenario:\nscenario:"},
+		{"num_ranks 2\nrank 0 {\n\ncalc 1\n// one\nrecv 5b from 1\n}\nrank 1 { recv 3b from 0 }", "t.goal:6: receive from h1 tag 0: nothing sends this message\nt.goal:8: receive from h0 tag 0: nothing"},
+		{"num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}", "t.goal:3: steps on 2 lines wait for each other"},
+		{"num_ranks 2\nrank 1 {\na: recv 5b from 0\nb: send 5b to 0\nb requires a\n}\nrank 0 {\na: recv 5b from 1\nb: send 5b to 1\nb requires a\n}", "t.goal:8: steps on 4 lines wait for each other"},
+		{"\xc7\x10\x00\x00", "t.goal:1: a binary trace, want its text"},
 	} {
 		if _, err := traced(c.goal, nil); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q:\n%v\nwant\n%s", c.goal, err, c.want)

@@ -18,7 +18,7 @@ func importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "import", Short: "Make a scenario from files of another simulator or a capture", Args: cobra.NoArgs,
 		Long: "Make a scenario from files of another simulator or a capture. Standard error lists what the files say and the scenario does not.\n" +
-			"The command does not overwrite files.",
+			"Without --overwrite, existing files stay as they are.",
 		Example: "rackfab import hpcc --topology topology.txt --flows flow.txt -o imported.yaml",
 	}
 	c.AddCommand(importHPCC(), importHTSim(), importGOAL(), importChakra(), importSimAI(), importPCAP())
