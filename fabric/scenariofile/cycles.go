@@ -55,7 +55,7 @@ func (b *builder) faultCycle(cycle []int, of func(step int) place) {
 
 // joined returns the steps of all hosts as one program, and their places. An Arrival waits for its Transfer, and
 // a Receive for the Send of its message if only that one can be it. These are done at a further step each, because
-// what waits only for their beginning does not wait for another host.
+// a step that waits only for their beginning does not wait for another host.
 func (b *builder) joined() (all program.Program, places []place) {
 	base := make([]int, len(b.hosts))
 	n := 0
