@@ -73,6 +73,9 @@ func HPCC(topo, flows File, config *File) (*Imported, error) {
 	if err := h.err(); err != nil {
 		return nil, err
 	}
+	if config != nil {
+		h.endEarly(flows.Name, config.Name)
+	}
 	text := h.scenario(topo.Name, flows.Name) // adds notes
 	return finished(text, h.notes)
 }
@@ -108,6 +111,7 @@ func (h *hpcc) readNodes(w *words, nodes, switches, links int) {
 		l.parallel, pairs[pair] = pairs[pair], true
 		h.addLink(w, l)
 	}
+	h.noteRest(w, "link")
 	for n, rate := range h.rate {
 		if rate == 0 && h.kind[n] == topology.NIC && !w.ended {
 			w.fault(w.file, w.line, "host %d has no link", n)
@@ -184,13 +188,43 @@ func (h *hpcc) noteFlows(w *words) {
 	if h.ports > 0 {
 		h.note("%s: %d flows have a destination port other than %d and %d: exports give them %[3]d", w.file, h.ports, normalPort, incastPort)
 	}
-	if w.skip(); len(w.rest) > 0 && !w.ended {
-		h.note("%s:%d: ignored: the rest of the file, after the last flow", w.file, w.next)
-	}
+	h.noteRest(w, "flow")
 	if h.origin > 0 {
 		h.note("time 0 of the scenario is %s of %s: add it to the starts in an exported fct.txt", h.origin, w.file)
 	}
 }
+
+// noteRest notes words after the last entry of a file.
+func (h *hpcc) noteRest(w *words, entry string) {
+	if w.skip(); len(w.rest) > 0 && !w.ended {
+		h.note("%s:%d: ignored: the rest of the file, after the last %s", w.file, w.next, entry)
+	}
+}
+
+// endEarly notes what would begin after the stop time of the simulation: the scenario does not have it.
+func (h *hpcc) endEarly(flows, config string) {
+	c := &h.config
+	if c.end > 0 && c.end <= h.origin {
+		h.note("%s: ignored: SIMULATOR_STOP_TIME, not after the first flow", config)
+		c.end = 0
+	}
+	late := 0
+	for _, f := range h.flows {
+		if h.late(f) {
+			late++
+		}
+	}
+	if late > 0 {
+		h.note("%s: %d flows are left out: they start at SIMULATOR_STOP_TIME of %s or later", flows, late, config)
+	}
+	if end := h.origin + h.duration(); c.down != nil && linkDownFrom+c.down.at >= end {
+		h.note("%s: ignored: LINK_DOWN at %s, after the end of the run", config, linkDownFrom+c.down.at)
+		c.down = nil
+	}
+}
+
+// late reports whether a flow starts only when the simulation has stopped.
+func (h *hpcc) late(f hpccFlow) bool { return h.config.end > 0 && f.start >= h.config.end }
 
 // name returns the name of a node.
 func (h *hpcc) name(n int) string {
@@ -273,6 +307,9 @@ func (h *hpcc) appendFlows(b []byte) []byte {
 	header := "flows:\n"
 	for i, f := range h.flows {
 		start := f.start - h.origin
+		if h.late(f) {
+			continue
+		}
 		if f.incast {
 			k := key{f.to, f.size, start, times[f]}
 			times[f]++

@@ -71,13 +71,16 @@ func (h *hpcc) readConfig(f File) {
 	line := 0
 	for text := range bytes.Lines(f.Data) {
 		line++
-		w := wordsOf(File{f.Name, text}, &h.faults)
-		w.line, w.next = line, line
+		w := wordsOf(File{f.Name, bytes.TrimRight(text, "\r\n")}, &h.faults)
+		w.line, w.next, w.part = line, line, "line"
 		if w.skip(); len(w.rest) == 0 {
 			continue
 		}
-		if key := w.word("key"); !h.configLine(key, w) {
+		key := w.word("key")
+		if !h.configLine(key, w) {
 			ignored = append(ignored, oneLine(key))
+		} else if w.skip(); len(w.rest) > 0 && !w.ended {
+			h.note("%s:%d: ignored: the rest of the line of %s", f.Name, line, key)
 		}
 	}
 	slices.Sort(ignored)
@@ -208,9 +211,23 @@ func (h *hpcc) noteParameters(file string) {
 			unused = append(unused, key)
 		}
 	}
+	unused = append(unused, h.config.unusedMaps()...)
 	if len(unused) > 0 {
 		h.note("%s: not used by %s: %s", file, cmp.Or(h.config.scheme, "the scheme"), strings.Join(unused, ", "))
 	}
+}
+
+// unusedMaps lists the maps of thresholds that the scheme does not use.
+func (c *hpccConfig) unusedMaps() (list []string) {
+	of := func(name string, values map[unit.Rate]string, schemes ...string) {
+		if len(values) > 0 && !slices.Contains(schemes, c.scheme) {
+			list = append(list, name)
+		}
+	}
+	of("KMIN_MAP", c.kmin, "dcqcn", "dctcp")
+	of("KMAX_MAP", c.kmax, "dcqcn")
+	of("PMAX_MAP", c.pmax, "dcqcn")
+	return list
 }
 
 // append writes the scheme, its parameters, and the defaults of the nodes.

@@ -115,6 +115,38 @@ func TestHPCCModes(t *testing.T) {
 	}
 }
 
+// IMP-4: What the files say and the scenario does not have is noted: what begins only when the simulation has stopped, thresholds
+// that the scheme does not use, and words after the last value.
+func TestHPCCNotesWhatItLeavesOut(t *testing.T) {
+	const flows = "3\n0 1 3 100 1000 2e0\n1 2 3 100 1000 2.00001\n2 0 3 200 1000 2.3e-6\n"
+	for _, c := range []struct {
+		topology, flows, config, note string
+		names                         string // of the flows
+		changes                       int
+	}{
+		{smallTopology, strings.Replace(flows, "2.3e-6", "2.001", 1), "SIMULATOR_STOP_TIME 2.00001\nLINK_DOWN 9 3 4", "flow.txt: 2 flows are left out: they start at SIMULATOR_STOP_TIME of config.txt or later", "F0", 1},
+		{smallTopology, flows, "SIMULATOR_STOP_TIME 2.0000100001\nLINK_DOWN 5000 3 4", "config.txt: ignored: LINK_DOWN at 2.005s, after the end of the run", "F0 F1 B2/h2/0", 0},
+		{smallTopology, flows, "SIMULATOR_STOP_TIME 0.0000023\nLINK_DOWN 9 3 4", "config.txt: ignored: SIMULATOR_STOP_TIME, not after the first flow", "F0 F1 B2/h2/0", 1},
+		{smallTopology, flows, "CC_MODE 3\nKMIN_MAP 1 25000000000 30\nPMAX_MAP 1 25000000000 0.2", "config.txt: not used by hpcc: KMIN_MAP, PMAX_MAP", "F0 F1 B2/h2/0", 0},
+		{smallTopology, flows, "KMAX_MAP 1 25000000000 30", "config.txt: not used by the scheme: KMAX_MAP", "F0 F1 B2/h2/0", 0},
+		{smallTopology, flows, "CC_MODE 8\nKMIN_MAP 1 25000000000 30\nKMAX_MAP 1 25000000000 90", "config.txt: not used by dctcp: KMAX_MAP", "F0 F1 B2/h2/0", 0},
+		{smallTopology, flows, "CC_MODE 1 99", "config.txt:1: ignored: the rest of the line of CC_MODE", "F0 F1 B2/h2/0", 0},
+		{smallTopology + "0 4 25Gbps 1us 0\n", flows, "", "topology.txt:7: ignored: the rest of the file, after the last link", "F0 F1 B2/h2/0", 0},
+	} {
+		s, notes := imported(t, c.topology, c.flows, &c.config)
+		var names []string
+		for _, f := range s.Flows {
+			names = append(names, f.Name)
+		}
+		if !strings.Contains(notes, c.note) || strings.Join(names, " ") != c.names || len(s.Changes) != c.changes {
+			t.Errorf("%q: flows %q, %d changes, notes\n%s\nlack %q", c.config, names, len(s.Changes), notes, c.note)
+		}
+	}
+	if s, _ := imported(t, smallTopology, flows, nil); s.Flows[0].Start != 2*unit.Second-2300*unit.Nanosecond {
+		t.Errorf("starts of 2e0 and 2.3e-6 s are %s apart", s.Flows[0].Start)
+	}
+}
+
 // IMP-12: All faults of all files are reported, each with file and line.
 func TestHPCCFaults(t *testing.T) {
 	for _, c := range []struct{ topology, flows, config, want string }{
@@ -128,6 +160,7 @@ config.txt:2: RATE_AI "x", want 1Kbps to 10Tbps, like 100Gbps or 50Mb/s`},
 		{strings.Replace(smallTopology, "2 4 25Gbps", "1 4 25Gbps", 1), "0\n", "", "topology.txt:6: host 1 has a second link: a NIC has one\ntopology.txt:6: host 2 has no link"},
 		{smallTopology, "1\n3 0 3 100 1 2\n", "", "flow.txt:2: node 3 is a switch: want a host"},
 		{smallTopology, "2\n0 1 3 100 1 2\n", "", "flow.txt:3: the file ends before source"},
+		{smallTopology, smallFlows, "CC_MODE 1\nKMAX_MAP 2 25000000000 400\n100000000000 1600", "config.txt:2: the line ends before rate in bit/s"},
 		{"99999999 0 0", "0", "", `topology.txt:1: the number of nodes "99999999", want an integer from 1 to 131072`},
 	} {
 		_, err := HPCC(File{"topology.txt", []byte(c.topology)}, File{"flow.txt", []byte(c.flows)}, &File{"config.txt", []byte(c.config)})

@@ -46,7 +46,9 @@ func SimAI(workload File, topo, config *File, layout Layout) (*Imported, error) 
 		hosts = s.readRack(wordsOf(*topo, &s.faults))
 	}
 	if config != nil && len(s.kind) > 0 {
-		s.readConfig(*config)
+		if s.readConfig(*config); s.config.end > 0 {
+			s.note("%s: ignored: SIMULATOR_STOP_TIME, the run is as long as the workload", config.Name)
+		}
 	}
 	s.arrange(hosts)
 	if err := s.err(); err != nil {

@@ -13,13 +13,14 @@ type words struct {
 	*faults
 	file  string
 	rest  []byte
-	line  int // of the last word
-	next  int // of rest
+	line  int    // of the last word
+	next  int    // of rest
+	part  string // what ends: the file, or a line of it
 	ended bool
 }
 
 func wordsOf(f File, to *faults) *words {
-	return &words{faults: to, file: f.Name, rest: f.Data, line: 1, next: 1}
+	return &words{faults: to, file: f.Name, rest: f.Data, line: 1, next: 1, part: "file"}
 }
 
 // word returns the next word. what names it in faults.
@@ -27,7 +28,7 @@ func (w *words) word(what string) string {
 	w.skip()
 	if len(w.rest) == 0 {
 		if !w.ended {
-			w.fault(w.file, w.next, "the file ends before %s", what)
+			w.fault(w.file, w.next, "the %s ends before %s", w.part, what)
 		}
 		w.ended = true
 		return ""
@@ -93,12 +94,20 @@ func (w *words) rate(what string) unit.Rate {
 // time returns the next word, in a unit or with its own if unitOf is "", as a time in a range.
 func (w *words) time(what, unitOf string, lo, hi unit.Time) unit.Time {
 	text := w.word(what)
-	t, err := unit.ParseTime(text + unitOf)
+	t, err := unit.ParseTime(decimal(text) + unitOf)
 	if !w.ended && (err != nil || t < lo || t > hi) {
 		w.fault(w.file, w.line, "%s %q, want %s to %s", what, text, lo, hi)
 		return lo
 	}
 	return t
+}
+
+// decimal returns a number with an exponent, as programs print small ones, without it. Other text stays as it is.
+func decimal(text string) string {
+	if x, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, "eE") && x >= 0 && x < 1e6 {
+		return strconv.FormatFloat(x, 'f', 12, 64) // picoseconds, if the unit is a second
+	}
+	return text
 }
 
 // parseRate parses a rate as ns-3 writes it: "100Gbps" or "50Mb/s".
