@@ -87,7 +87,7 @@ verify: $(BUF) ## check that the committed files equal the generated ones
 
 fuzz: ## run every fuzz target for FUZZTIME, one per core
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]*:func (.*)|\1 \2|' | \
-	xargs -P "$$(nproc)" -L 1 bash -c 'go test -run "^$$" -fuzz "^$$1$$" -parallel 1 -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$0" </dev/null'
+	xargs -P "$$(nproc)" -L 1 .ci/fuzz $(FUZZTIME)
 
 bench: ## run racks of several sizes, in memory on one core and on several, and over NATS; print the machine and the figures
 	@uname -srm; nproc; go version
