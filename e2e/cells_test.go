@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -113,6 +114,9 @@ func TestSweepOnWorkers(t *testing.T) {
 	remote[1] = "1"
 	c, _, log = command(t, sweep(none, remote...)...)
 	seen.Reset()
+	for len(files(t, none)) == 0 { // until a cell is finished
+		runtime.Gosched()
+	}
 	kill(workers[0], "of 16 cells, 1 worker ", "no worker is left: worker w0 at 127.0.0.1:")
 	if err := c.Wait(); err == nil {
 		t.Error("a sweep without workers succeeded")
