@@ -126,7 +126,7 @@ func (h *hpcc) stop(w *words) {
 		h.note("%s:%d: ignored: SIMULATOR_STOP_TIME, later than %s", w.file, w.line, topology.LongestRun)
 		return
 	}
-	t, err := unit.ParseTime(text + "s")
+	t, err := unit.ParseTime(decimal(text) + "s")
 	if !w.ended && (err != nil || t < unit.Nanosecond) {
 		w.fault(w.file, w.line, "end %q, want %s or more, in seconds", text, unit.Nanosecond)
 	}

@@ -124,7 +124,7 @@ func TestHPCCNotesWhatItLeavesOut(t *testing.T) {
 		names                         string // of the flows
 		changes                       int
 	}{
-		{smallTopology, strings.Replace(flows, "2.3e-6", "2.001", 1), "SIMULATOR_STOP_TIME 2.00001\nLINK_DOWN 9 3 4", "flow.txt: 2 flows are left out: they start at SIMULATOR_STOP_TIME of config.txt or later", "F0", 1},
+		{smallTopology, strings.Replace(flows, "2.3e-6", "2.001", 1), "SIMULATOR_STOP_TIME 0.200001e1\nLINK_DOWN 9 3 4", "flow.txt: 2 flows are left out: they start at SIMULATOR_STOP_TIME of config.txt or later", "F0", 1},
 		{smallTopology, flows, "SIMULATOR_STOP_TIME 2.0000100001\nLINK_DOWN 5000 3 4", "config.txt: ignored: LINK_DOWN at 2.005s, after the end of the run", "F0 F1 B2/h2/0", 0},
 		{smallTopology, flows, "SIMULATOR_STOP_TIME 0.0000023\nLINK_DOWN 9 3 4", "config.txt: ignored: SIMULATOR_STOP_TIME, not after the first flow", "F0 F1 B2/h2/0", 1},
 		{smallTopology, flows, "CC_MODE 3\nKMIN_MAP 1 25000000000 30\nPMAX_MAP 1 25000000000 0.2", "config.txt: not used by hpcc: KMIN_MAP, PMAX_MAP", "F0 F1 B2/h2/0", 0},
