@@ -22,11 +22,12 @@ func runCommand() *cobra.Command {
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
 			"they run in memory, one per processor at a time, unless --bus nats is given.\n\n" +
-			"SCENARIO is a YAML file, - for standard input, or one of " + scenariofile.BuiltinList() + "; rackfab init writes a file to begin with.\n\n" +
+			"SCENARIO is a YAML file, - for standard input, or one of " + scenariofile.BuiltinList() + "; rackfab init writes a file to begin with.\n" +
+			"Without SCENARIO, " + load.Default + " runs.\n\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
 			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",
-		Example: "rackfab run pcn-16to2 --scheme pfc,pcn",
+		Example: "rackfab run --bus memory\nrackfab run pcn-16to2 --scheme pfc,pcn\nrackfab run mine.yaml --repeat 20",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.WantFolder("--out", f.out); err != nil {
