@@ -139,9 +139,9 @@ func TestNoWorkerIsLeft(t *testing.T) {
 		if len(errs) != 9 || !errors.As(errs[8], &none) || len(none.Losses) != 2 {
 			t.Fatal(errs)
 		}
-		want := "no worker is left: worker w0 at x:1: connection lost: EOF\nworker w1 at x:1: connection lost: EOF"
-		if got := none.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		const w0, w1 = "worker w0 at x:1: connection lost: EOF", "worker w1 at x:1: connection lost: EOF"
+		if got := none.Error(); got != "no worker is left: "+w0+"\n"+w1 && got != "no worker is left: "+w1+"\n"+w0 {
+			t.Errorf("got %q, want both, in the order in which they were lost", got)
 		}
 	})
 }
