@@ -69,11 +69,7 @@ func Chakra(traces []File, groups, rack *File, layout Layout) (*Imported, error)
 		return nil, err
 	}
 	text = appendCollectives(appendPrograms(text, hosts), list)
-	finish := finished
-	if rack == nil {
-		finish = layout.finished
-	}
-	out, err := finish(text, c.notes())
+	out, err := layout.finishedIn(rack, text, c.notes())
 	return out, blamed(err, text, hosts, func(host int, s *step) string {
 		return fmt.Sprintf("%s: node %s", c.ranks[host].file, strings.TrimPrefix(s.label, "n"))
 	})

@@ -24,6 +24,15 @@ func (l Layout) finished(text []byte, notes []string) (*Imported, error) {
 	return &Imported{Scenario: text, Notes: notes}, nil
 }
 
+// finishedIn is Layout.finished for the layout's own rack, and finished for that of a scenario, whose run is as long as
+// that says.
+func (l Layout) finishedIn(rack *File, text []byte, notes []string) (*Imported, error) {
+	if rack != nil {
+		return finished(text, notes)
+	}
+	return l.finished(text, notes)
+}
+
 // lines are the lines of a scenario that set how long the run is. A series has at most 1,000,000 bins, of 50 us unless
 // the scenario has others.
 func lines(duration unit.Time) []byte {

@@ -76,11 +76,7 @@ func GOAL(trace File, rack *File, layout Layout) (*Imported, error) {
 		}
 	}
 	text = appendPrograms(text, hosts)
-	finish := finished
-	if rack == nil {
-		finish = layout.finished
-	}
-	out, err := finish(text, g.notes())
+	out, err := layout.finishedIn(rack, text, g.notes())
 	return out, blamed(err, text, hosts, func(_ int, s *step) string { return fmt.Sprintf("%s:%d", g.file, s.line) })
 }
 

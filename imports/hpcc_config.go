@@ -25,20 +25,11 @@ type hpccConfig struct {
 	down             *hpccDown
 }
 
-// hpccDown is a failure of a link.
-type hpccDown struct {
-	at   unit.Time
-	ends [2]int
-}
-
 // hpccModes are the values of CC_MODE.
 var hpccModes = map[string]string{"1": "dcqcn", "3": "hpcc", "7": "timely", "8": "dctcp", "10": "hpcc"}
 
 // hpccPresets are the settings that the simulator has unless its configuration sets them.
 var hpccPresets = map[string]string{"dcqcn": "preset: dcqcn_paper", "timely": "preset: scaled"}
-
-// linkDownFrom is the instant from which LINK_DOWN counts.
-const linkDownFrom = 2 * unit.Second
 
 // hpccParameters maps keys of config.txt to parameters of schemes. {} is the value; a rate is
 // written as rackfab does, and times get their unit.
@@ -183,22 +174,6 @@ func (h *hpcc) parameter(key string, w *words) bool {
 	return false
 }
 
-// checkDown checks the failing link, which is between nodes of the topology. Link 0 to 0 is none.
-func (h *hpcc) checkDown(file string) {
-	d := h.config.down
-	if d == nil || d.at == 0 {
-		h.config.down = nil
-		return
-	}
-	linked := slices.ContainsFunc(h.links, func(l hpccLink) bool {
-		return l.ends == d.ends || l.ends == [2]int{d.ends[1], d.ends[0]}
-	})
-	if !linked {
-		h.note("%s: ignored: LINK_DOWN, nodes %d and %d have no link", file, d.ends[0], d.ends[1])
-		h.config.down = nil
-	}
-}
-
 // noteParameters notes values that the scheme does not use.
 func (h *hpcc) noteParameters(file string) {
 	var unused []string
@@ -263,88 +238,3 @@ func (c *hpccConfig) append(b []byte) []byte {
 
 // frameHeaders is enough for all headers of a data packet, with those of telemetry.
 const frameHeaders = 250
-
-// appendSwitches writes the switches, with the thresholds of config.txt for the fastest link of each.
-func (h *hpcc) appendSwitches(b []byte, switches []int) []byte {
-	fastest, mixed := make([]unit.Rate, len(h.kind)), make([]bool, len(h.kind))
-	slowest := make([]unit.Rate, len(h.kind))
-	for _, l := range h.links {
-		for _, n := range l.ends {
-			mixed[n] = mixed[n] || fastest[n] > 0 && fastest[n] != l.rate
-			fastest[n] = max(fastest[n], l.rate)
-			slowest[n] = min(cmp.Or(slowest[n], l.rate), l.rate)
-		}
-	}
-	for n := range h.own {
-		fastest[n], mixed[n] = slowest[n], false // queues are at the slowest link
-	}
-	b = append(b, "switches:\n"...)
-	var last, like string // settings and prefix of the same switches
-	var same []int
-	flush := func() {
-		for _, name := range ranges(like, same) {
-			b = fmt.Appendf(b, "  %s:%s\n", name, last)
-		}
-		same = nil
-	}
-	missing, differ := map[unit.Rate]bool{}, 0
-	for _, n := range switches {
-		text, ok := h.config.thresholds(fastest[n])
-		missing[fastest[n]] = missing[fastest[n]] || !ok
-		if mixed[n] && text != "" {
-			differ++
-		}
-		if size := h.buffer[n]; size > 0 {
-			text = strings.TrimPrefix(text+fmt.Sprintf(", buffer: %dB", int64(size)), ", ")
-		}
-		if text != "" {
-			text = " {" + text + "}"
-		}
-		prefix, number := h.numbered(n)
-		if text != last || prefix != like {
-			flush()
-		}
-		last, like, same = text, prefix, append(same, number)
-	}
-	flush()
-	h.noteThresholds(missing, differ)
-	return b
-}
-
-// noteThresholds notes switches whose thresholds are not those of each link.
-func (h *hpcc) noteThresholds(missing map[unit.Rate]bool, differ int) {
-	if h.config.scheme != "dcqcn" && h.config.scheme != "dctcp" {
-		return
-	}
-	for _, rate := range slices.Sorted(maps.Keys(missing)) {
-		if missing[rate] {
-			h.note("no thresholds for links of %s: switches with such links have rackfab's defaults", rate)
-		}
-	}
-	if differ > 0 {
-		h.note("%d switches have links of several rates: their thresholds are those of the fastest one", differ)
-	}
-}
-
-// thresholds returns the marking thresholds of a switch by the rate of its links, or "" if there are
-// none. It reports whether the maps have all that the scheme uses.
-func (c *hpccConfig) thresholds(rate unit.Rate) (text string, ok bool) {
-	kmin, kmax, pmax := c.kmin[rate], c.kmax[rate], c.pmax[rate]
-	switch {
-	case c.scheme == "dctcp" && kmin != "":
-		return fmt.Sprintf("step: %s, step_per: 0bps", kmin), true
-	case c.scheme == "dcqcn" && kmin != "" && kmax != "" && pmax != "":
-		return fmt.Sprintf("kmin: %s, kmax: %s, pmax: %s", kmin, kmax, pmax), true
-	}
-	return "", false
-}
-
-// appendChanges writes the failure of a link.
-func (h *hpcc) appendChanges(b []byte) []byte {
-	d := h.config.down
-	if d == nil {
-		return b
-	}
-	at := max(linkDownFrom+d.at-h.origin, 0)
-	return fmt.Appendf(b, "changes:\n  - {at: %s, link_down: %s--%s}\n", at, h.name(d.ends[0]), h.name(d.ends[1]))
-}

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -135,9 +134,8 @@ func (s *simai) down(made *Imported, config string) error {
 	if err != nil {
 		return err
 	}
-	if at := linkDownFrom + s.config.down.at; at >= of.Duration {
-		made.Notes = append(made.Notes, fmt.Sprintf("%s: ignored: LINK_DOWN at %s, after the end of the run", config, at))
-		return nil
+	if note := s.dropDown(config, of.Duration); note != "" {
+		made.Notes = append(made.Notes, note)
 	}
 	made.Scenario = s.appendChanges(made.Scenario)
 	return nil
