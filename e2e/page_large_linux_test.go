@@ -63,17 +63,25 @@ const (
 	elements  = `document.querySelectorAll("#rack svg *").length`
 )
 
+// collapsedPage starts a rack, paused at an instant, and returns it with its page, which shows its leaves.
+func collapsedPage(t *testing.T, leaves, hosts, spines int, at string) (r *rack, b *browser) {
+	t.Helper()
+	r = up(t, leafSpineRack(t, leaves, hosts, spines), "--paused", "--processes", "1")
+	r.do(t, "step", at)
+	b = newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate(r.page(t)))
+	b.until(t, fmt.Sprintf(`window.rackfab?.snap && document.querySelectorAll(".node.group").length === %d`, leaves))
+	return r, b
+}
+
 // A user looks at a rack of 128 nodes, whose leaves are collapsed: opens one, zooms with the
 // wheel, moves the drawing, finds a host of a closed leaf by its name, and reads why a link
 // is paused, and that one is cut.
 func TestPageShowsALargeRack(t *testing.T) {
 	slow(t, "operates a page in a browser")
 	browserPath(t)
-	r := up(t, leafSpineRack(t, 4, 30, 4), "--paused", "--processes", "1")
-	r.do(t, "step", "60us")
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate(r.page(t)))
-	b.until(t, `window.rackfab?.snap && document.querySelectorAll(".node.group").length === 4 && `+drawnNICs+` === 0`)
+	r, b := collapsedPage(t, 4, 30, 4, "60us")
+	b.until(t, drawnNICs+` === 0`)
 	r.do(t, "step", "5us")
 	b.until(t, `document.querySelector(".node.group .dots.paused").getAttribute("d")?.length > 20 && rackfab.victims.has("V") && rackfab.trees[0].root === rackfab.model.byName.get("leaf3")`)
 	words(t, b)
@@ -127,11 +135,7 @@ func words(t *testing.T, b *browser) {
 func TestPageShowsAThousandNodes(t *testing.T) {
 	slow(t, "operates a page in a browser")
 	browserPath(t)
-	r := up(t, leafSpineRack(t, 30, 32, 18), "--paused", "--processes", "1")
-	r.do(t, "step", "2us")
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate(r.page(t)))
-	b.until(t, `window.rackfab?.snap && document.querySelectorAll(".node.group").length === 30`)
+	r, b := collapsedPage(t, 30, 32, 18, "2us")
 	collapsed := value[float64](t, b, elements)
 	b.do(t, chromedp.KeyEvent("o"))
 	b.until(t, drawnNICs+` === 960`)

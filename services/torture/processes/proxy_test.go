@@ -8,9 +8,9 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// A client behind a proxy that is severed connects again, through the proxy, once this takes
-// connections, and messages arrive as before. Those of a slow consumer arrive, too.
-func TestSeveredConnectionComesBack(t *testing.T) {
+// proxied returns the proxy of a bus.
+func proxied(t *testing.T) *proxy {
+	t.Helper()
 	server, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
@@ -21,6 +21,13 @@ func TestSeveredConnectionComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
+	return p
+}
+
+// A client behind a proxy that is severed connects again, through the proxy, once this takes
+// connections, and messages arrive as before. Those of a slow consumer arrive, too.
+func TestSeveredConnectionComesBack(t *testing.T) {
+	p := proxied(t)
 	c, err := bus.DialAs(p.url(), "c", bus.Access{})
 	if err != nil {
 		t.Fatal(err)
@@ -52,16 +59,7 @@ func TestSeveredConnectionComesBack(t *testing.T) {
 
 // While connections are refused, no client reaches the bus.
 func TestProxyRefuses(t *testing.T) {
-	server, err := bus.StartServer("", bus.Guard{Open: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Shutdown)
-	p, err := newProxy(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.close)
+	p := proxied(t)
 	p.sever(true)
 	if c, err := bus.DialAs(p.url(), "c", bus.Access{}); err == nil {
 		c.Close()
