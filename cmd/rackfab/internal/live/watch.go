@@ -30,7 +30,7 @@ func watchCommand() *cobra.Command {
 		if !table.IsTerminal(c.OutOrStdout()) {
 			return watchLines(c, events)
 		}
-		p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
+		p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx), tea.WithoutSignalHandler()) // a signal ends ctx
 		ended := make(chan error, 1)
 		go func() {
 			for {
