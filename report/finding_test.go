@@ -122,6 +122,13 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	if got, want := Findings(many.Scenario, Variants(many.Results))[0], "pfc: 12 flows have a goodput of 0.00 to 6.00 Gbit/s, the median is 3.00; 66 PAUSE frames, 6 drops."; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	waiting := sample(t, "out", "pcn")
+	for i := range waiting.Scenario.Flows {
+		waiting.Scenario.Flows[i].After = []string{"burst"}
+	}
+	if got := Findings(waiting.Scenario, Variants(waiting.Results))[0]; !strings.Contains(got, "goodput of F0 11.00, F1 12.00 Gbit/s") || strings.Contains(got, " in the burst") {
+		t.Errorf("flows that wait: %s", got)
+	}
 	few := sample(t, "out", "pcn")
 	few.Results.Runs[0].Burst = measure.Burst{}
 	if got, want := Findings(few.Scenario, Variants(few.Results))[0], "pcn: goodput of F0 11.00, F1 12.00 Gbit/s; 1110 PAUSE frames, 6 drops."; got != want {

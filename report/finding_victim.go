@@ -53,7 +53,8 @@ func victimOf(s *topology.Scenario, variants []Variant) *victim {
 	return v
 }
 
-// outsideBursts names the single flows whose receivers get nothing of a burst, or else all.
+// outsideBursts names the single flows whose receivers get nothing of a burst, or else all. Flows that wait for
+// something are no such flows: they may begin only after the burst.
 func outsideBursts(s *topology.Scenario) (names []string) {
 	burst := map[int]bool{}
 	for _, f := range s.Flows {
@@ -61,7 +62,7 @@ func outsideBursts(s *topology.Scenario) (names []string) {
 	}
 	for _, all := range []bool{false, true} {
 		for _, f := range s.Flows {
-			if f.Burst < 0 && (all || !burst[f.To]) {
+			if f.Burst < 0 && len(f.After) == 0 && (all || !burst[f.To]) {
 				names = append(names, f.Name)
 			}
 		}

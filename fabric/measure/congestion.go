@@ -17,10 +17,11 @@ const dipShare = 0.95
 const steady = unit.Millisecond
 
 // used returns the share of the bottleneck's payload rate that the single flows reach
-// together, for each whole bin from the first burst on. It returns nil without a burst.
+// together, for each whole bin from the first burst on. It returns nil without a burst, and
+// if every single flow waits for something: such flows have no rate that a burst could take.
 func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 	start, allowed := burstStart(s), float64(Bottleneck(s).In(s.Bin))
-	if start == unit.Never || allowed == 0 {
+	if start == unit.Never || allowed == 0 || waitersAlone(s) {
 		return nil
 	}
 	for bin := int(start / s.Bin); bin < int(s.Duration/s.Bin); bin++ {
@@ -33,6 +34,17 @@ func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 		shares = append(shares, float64(sum)/allowed)
 	}
 	return shares
+}
+
+// waitersAlone reports whether there are single flows, and each waits for something.
+func waitersAlone(s *topology.Scenario) (waiters bool) {
+	for _, f := range s.Flows {
+		if f.Burst < 0 && len(f.After) == 0 {
+			return false
+		}
+		waiters = waiters || f.Burst < 0
+	}
+	return waiters
 }
 
 // dip returns the time from the first burst to the end of the last bin below

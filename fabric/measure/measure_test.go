@@ -156,6 +156,22 @@ func TestDipContinuesAfterRecovery(t *testing.T) {
 	}
 }
 
+// Flows that all wait for something have no dip; one that does not wait is enough for one.
+func TestFlowsThatWaitHaveNoDip(t *testing.T) {
+	s, delivered := sharing(0.5, 0.5, 0.5)
+	waiter := s.Flows[0]
+	waiter.After = []string{"x"}
+	if s.Flows = append(s.Flows, waiter); dip(s, used(s, delivered)) == 0 {
+		t.Error("no dip of a flow that does not wait, beside one that does")
+	}
+	for i := range s.Flows {
+		s.Flows[i].After = []string{"x"}
+	}
+	if got := used(s, delivered); dip(s, got) != 0 || recovery(s, got) != 0 {
+		t.Errorf("shares %v", got)
+	}
+}
+
 func TestOpenPauseCountsToTheEndOfTheRun(t *testing.T) {
 	s := rack()
 	run := merged(t, s, map[int][]fabric.Note{0: {note(390*us, fabric.Paused, fabric.NoFlow, 0, 0)}, 3: {note(389*us, fabric.PauseSent, fabric.NoFlow, 0, 0)}})
