@@ -36,6 +36,9 @@ func seriesCommand() *cobra.Command {
 		if c.Flags().Changed("port") {
 			f.q.Select.Port = &f.port
 		}
+		if err := choose(c.Context(), api, &f.q.Select.Run); err != nil {
+			return err
+		}
 		if len(args) == 0 {
 			if err := cli.Unused(c, "needs METRIC: without it, the series are listed", "from", "to", "step", "fold"); err != nil {
 				return err
@@ -64,7 +67,7 @@ func seriesCommand() *cobra.Command {
 		return f.show(c.OutOrStdout(), c.ErrOrStderr(), out)
 	})
 	flags, s := c.Flags(), f.q.GetSelect()
-	flags.StringVar(&s.Run, "run", "", "run ID (default: the latest run)")
+	runFlag(c, &s.Run, "the latest run")
 	flags.StringVar(&s.Node, "node", "", "series of this node")
 	flags.Int32Var(&f.port, "port", 0, "series of this port")
 	flags.StringVar(&s.Peer, "peer", "", "series of the port to this node")

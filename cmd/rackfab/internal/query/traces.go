@@ -45,6 +45,9 @@ func tracesCommand() *cobra.Command {
 		if err := errors.Join(f.unused(c), f.read(), f.checkFile()); err != nil {
 			return err
 		}
+		if err := choose(c.Context(), api, &f.q.Run); err != nil {
+			return err
+		}
 		if f.isFile() {
 			return f.writeFile(c, api)
 		}
@@ -54,7 +57,7 @@ func tracesCommand() *cobra.Command {
 		return f.showTraces(c, api)
 	})
 	flags := c.Flags()
-	flags.StringVar(&f.q.Run, "run", "", "run ID (default: the latest run)")
+	runFlag(c, &f.q.Run, "the latest run")
 	flags.StringVar(&f.q.Flow, "flow", "", "messages of this flow")
 	flags.StringVar(&f.q.Node, "node", "", "messages that passed this node")
 	flags.StringVar(&f.q.Name, "name", "", "messages of this kind: WRITE, SEND, GET")
@@ -224,6 +227,9 @@ func traceCommand() *cobra.Command {
 		Use: "trace ID", Short: "Show a message with its spans; ID is a trace ID or its first digits", Args: cobra.ExactArgs(1),
 		Example: "rackfab trace 29f55ebd",
 	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+		if err := choose(c.Context(), api, &run); err != nil {
+			return err
+		}
 		out, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: run, TraceId: args[0]})
 		if err != nil {
 			return err
@@ -234,7 +240,7 @@ func traceCommand() *cobra.Command {
 		return waterfall(c.OutOrStdout(), out, events)
 	})
 	eventsFlag(c, &events)
-	c.Flags().StringVar(&run, "run", "", "run ID (default: the latest run with the message)")
+	runFlag(c, &run, "the latest run with the message")
 	cli.FormatFlag(c, &format, "table", "json")
 	return c
 }
