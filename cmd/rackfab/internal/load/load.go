@@ -80,6 +80,9 @@ func atMost(f *os.File, limit int64) ([]byte, error) {
 	}
 	tooLarge := fmt.Errorf("larger than %d bytes, the most that is read", limit)
 	var b bytes.Buffer
+	if info.IsDir() {
+		return nil, errors.New("is a folder, want a file; a run's folder has its scenario in scenario.yaml")
+	}
 	if info.Mode().IsRegular() {
 		if info.Size() > limit {
 			return nil, tooLarge

@@ -39,6 +39,14 @@ func TestFilesAreLimited(t *testing.T) {
 	}
 }
 
+// A folder in place of a file is refused, and the error says where the scenario of a run is.
+func TestFolderIsNoScenario(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := File(nil, dir); err == nil || err.Error() != dir+": is a folder, want a file; a run's folder has its scenario in scenario.yaml" {
+		t.Error(err)
+	}
+}
+
 // Of a file above the limit nothing is read. The error is one line, which names the file
 // and the limit.
 func TestLargeFileIsNotRead(t *testing.T) {
