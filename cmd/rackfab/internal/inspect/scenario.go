@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -23,9 +24,17 @@ func scenarioCommand() *cobra.Command {
 			}
 			_, text, err := load.File(c.ErrOrStderr(), args[0])
 			if err == nil {
-				_, err = c.OutOrStdout().Write(text)
+				_, err = c.OutOrStdout().Write(withoutSchema(text))
 			}
 			return err
 		},
 	}
+}
+
+// withoutSchema removes the line that tells editors where the schema is in the repository.
+func withoutSchema(text []byte) []byte {
+	if line, rest, found := bytes.Cut(text, []byte("\n")); found && bytes.HasPrefix(line, []byte("# yaml-language-server:")) {
+		return rest
+	}
+	return text
 }
