@@ -17,7 +17,7 @@ func initCommand() *cobra.Command {
 	template := ""
 	c := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a scenario with comments, which runs, to begin with",
+		Short: "Write a commented scenario that runs",
 		Long: "Write a scenario with comments into DIR, by default this folder, and print the commands that show what it is about. No file is overwritten.\n\n" +
 			"The templates are\n" + templateList(),
 		Example: "rackfab init\nrackfab init --template fat-tree racks",
