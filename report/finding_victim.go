@@ -168,9 +168,9 @@ func pausedText(v *Variant, link string) string {
 	case 0:
 		return ""
 	case all.XOFF:
-		return fmt.Sprintf("%s paused %s for %.2f ms (%s)", x, y, milliseconds(all.Paused), plural(frames, "PAUSE frame"))
+		return fmt.Sprintf("%s paused %s for %.2f ms (%s)", x, y, milliseconds(all.Paused), unit.Counted(frames, "PAUSE frame"))
 	default:
-		return fmt.Sprintf("%s sent %s %s", x, y, plural(frames, "PAUSE frame"))
+		return fmt.Sprintf("%s sent %s %s", x, y, unit.Counted(frames, "PAUSE frame"))
 	}
 }
 
@@ -249,12 +249,4 @@ func enumerated(list []string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:last], ", ") + " and " + list[last]
-}
-
-// plural returns a count with its noun.
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

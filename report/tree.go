@@ -8,6 +8,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/chart"
 )
 
@@ -47,7 +48,7 @@ func TreeOf(name string, f *Folder) *Tree {
 		caption += fmt.Sprintf(" No link was paused under %s.", enumerated(calm))
 	}
 	if l.left > 0 {
-		caption += fmt.Sprintf(" Not drawn for lack of room: %s with fewer PAUSE frames.", plural(int64(l.left), "part"))
+		caption += fmt.Sprintf(" Not drawn for lack of room: %s with fewer PAUSE frames.", unit.Counted(l.left, "part"))
 	}
 	return &Tree{name, caption, g}
 }

@@ -101,22 +101,14 @@ func (r *CollectiveReport) Text(w io.Writer) error {
 func (r *CollectiveReport) links(b *strings.Builder) {
 	b.WriteString("\n1. Links of the critical path that were busy or paused for the longest time\n")
 	list(b, r.Links, func(c *LinkCost) {
-		fmt.Fprintf(b, "  %10s  %s, %s, %s: %s\n", brief(c.Total()), c.Link, gigabits(c.Rate), counted(c.Messages, "message"), c.parts(r.Name))
+		fmt.Fprintf(b, "  %10s  %s, %s, %s: %s\n", brief(c.Total()), c.Link, gigabits(c.Rate), unit.Counted(c.Messages, "message"), c.parts(r.Name))
 	})
 	fmt.Fprintf(b, "  %10s  delays\n", brief(r.Delays))
 }
 
-// counted formats a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // messages lists the critical path.
 func (r *CollectiveReport) messages(b *strings.Builder) {
-	fmt.Fprintf(b, "\n2. The critical path: %s, each sent when the one before it had arrived\n", counted(len(r.Path), "message"))
+	fmt.Fprintf(b, "\n2. The critical path: %s, each sent when the one before it had arrived\n", unit.Counted(len(r.Path), "message"))
 	if r.Late > 0 {
 		fmt.Fprintf(b, "  %s\n", r.late())
 	}

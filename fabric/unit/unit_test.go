@@ -27,6 +27,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestCounted(t *testing.T) {
+	for n, want := range []string{"0 links", "1 link", "2 links"} {
+		if got := Counted(n, "link"); got != want {
+			t.Errorf("Counted(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestParseErrorsListTheUnits(t *testing.T) {
 	for _, in := range []string{"", "5", "-5us", "5parsecs", "us", "1.2.3us", "0.5ps", "99999999999999999999s", "9999999999s", "."} {
 		_, err := ParseTime(in)
