@@ -29,14 +29,14 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 	if victim != nil {
 		parts = append(parts, victim.clause(v), othersClause(victim, v), recoveryClause(v))
 	} else if v.Run.Burst.Flows > 0 {
-		parts = append(parts, fmt.Sprintf("%s flows of the burst are done, 99 %% of those within %s ms", v.say(measure.BurstCompleted), v.say(measure.BurstP99)))
+		parts = append(parts, fmt.Sprintf("%s flows of the burst are done%s", v.say(measure.BurstCompleted), mostWithin(v, &measure.BurstP99)))
 	}
 	for i, c := range all.Collectives[:min(len(all.Collectives), maxClauses)] {
 		parts = append(parts, collectiveClause(v, &s.Collectives[i], c))
 	}
 	for i, c := range all.Commands[:min(len(all.Commands), maxClauses)] {
 		if name := s.Commands[i].Name; !s.Commands[i].OfTarget() {
-			parts = append(parts, fmt.Sprintf("%s completed %s commands, 99 %% of those within %s ms, at %s Gbit/s", name, v.say(c.Completed), v.say(c.P99), v.say(c.Goodput)))
+			parts = append(parts, fmt.Sprintf("%s completed %s commands%s, at %s Gbit/s", name, v.say(c.Completed), mostWithin(v, &c.P99), v.say(c.Goodput)))
 		}
 	}
 	for i, w := range all.Workloads[:min(len(all.Workloads), maxClauses)] {
@@ -57,6 +57,14 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 			v.say(measure.FailureBefore), v.say(measure.FailureLeast), v.say(measure.FailureRecovery)))
 	}
 	return append(parts, lossClause(v, victim != nil))
+}
+
+// mostWithin says in which time 99 % of what is done were done, and nothing of a run in which nothing is done.
+func mostWithin(v *Variant, p99 *measure.Figure) string {
+	if p99.Missing(v.Run) {
+		return ""
+	}
+	return fmt.Sprintf(", 99 %% of those within %s ms", v.say(*p99))
 }
 
 // maxClauses is the largest number of collectives, commands or workloads in a sentence.

@@ -134,6 +134,15 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	if got, want := Findings(few.Scenario, Variants(few.Results))[0], "pcn: goodput of F0 11.00, F1 12.00 Gbit/s; 1110 PAUSE frames, 6 drops."; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	few.Results.Runs[0].Burst = measure.Burst{Flows: 3}
+	few.Scenario.Commands = []topology.Command{{Name: "get"}}
+	few.Results.Runs[0].Commands = []measure.Commands{{Commands: 4, Goodput: 1e9}}
+	for i := range few.Scenario.Flows {
+		few.Scenario.Flows[i].After = []string{"burst"}
+	}
+	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.HasPrefix(got, "pcn: 0/3 flows of the burst are done; get completed 0/4 commands, at 1.00 Gbit/s; ") {
+		t.Errorf("nothing is done: %s", got)
+	}
 	few.Results.Runs[0].Failure = &measure.Outage{At: ms, Before: 30e9, Least: 2e9, Recovery: 250 * us}
 	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.Contains(got, "; the rack's goodput fell from 30.00 to 2.00 Gbit/s after a link failed, and recovered after 0.25 ms;") {
 		t.Error(got)

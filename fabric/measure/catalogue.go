@@ -172,17 +172,18 @@ func flowFigures(i int, name string) FlowFigures {
 }
 
 func workloadFigures(i int, name string) WorkloadFigures {
+	nothingDone := func(r *Run) bool { return r.Workloads[i].All.Completed == 0 }
 	w := WorkloadFigures{
 		Flows:        count(name+".flows", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Flows) }),
 		Completed:    count(name+".completed", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Completed) }),
-		FCTMean:      span(name+".fct_mean_ms", "", "", func(r *Run) unit.Time { return r.Workloads[i].All.Mean }),
-		SlowdownMean: number(name+".slowdown_mean", "", "", func(r *Run) float64 { return r.Workloads[i].All.SlowdownMean }),
+		FCTMean:      span(name+".fct_mean_ms", "", "", func(r *Run) unit.Time { return r.Workloads[i].All.Mean }).without(nothingDone),
+		SlowdownMean: number(name+".slowdown_mean", "", "", func(r *Run) float64 { return r.Workloads[i].All.SlowdownMean }).without(nothingDone),
 	}
 	for _, class := range SizeClasses {
 		of := func(r *Run) *SizeClass { return class.Of(&r.Workloads[i]) }
 		group := class.Name + " flows: slowdown"
 		slowdown := func(percentile string, value func(*SizeClass) float64) Figure {
-			return number(name+"."+class.Name+".slowdown_"+percentile, group, percentile, func(r *Run) float64 { return value(of(r)) }).means(
+			return number(name+"."+class.Name+".slowdown_"+percentile, group, percentile, func(r *Run) float64 { return value(of(r)) }).without(func(r *Run) bool { return of(r).Completed == 0 }).means(
 				"slowdown: the completion time of a workload's flow divided by that of the flow alone in an empty network; short flows have up to 100 KB")
 		}
 		w.Classes = append(w.Classes, ClassFigures{
@@ -198,12 +199,16 @@ func workloadFigures(i int, name string) WorkloadFigures {
 }
 
 func commandFigures(i int, name string) CommandFigures {
+	took := func(percentile string, of func(*Commands) unit.Time) Figure {
+		return span(name+"."+percentile+"_ms", name, percentile+" ms", func(r *Run) unit.Time { return of(&r.Commands[i]) }).with(3).
+			without(func(r *Run) bool { return r.Commands[i].Completed == 0 })
+	}
 	return CommandFigures{
 		Goodput: rateFigure(name+".goodput_gbps", name, "Gbit/s", func(r *Run) unit.Rate { return r.Commands[i].Goodput }),
 		Completed: count(name+".completed", name, "done", func(r *Run) int64 { return int64(r.Commands[i].Completed) }).
 			of(func(r *Run) int { return r.Commands[i].Commands }),
-		P50: span(name+".p50_ms", name, "p50 ms", func(r *Run) unit.Time { return r.Commands[i].P50 }).with(3),
-		P99: span(name+".p99_ms", name, "p99 ms", func(r *Run) unit.Time { return r.Commands[i].P99 }).with(3),
+		P50: took("p50", func(c *Commands) unit.Time { return c.P50 }),
+		P99: took("p99", func(c *Commands) unit.Time { return c.P99 }),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // The figures of files have unique names. Those that a table shows have a title.
@@ -56,5 +57,26 @@ func TestTextOfFigures(t *testing.T) {
 	complete.Burst.Completed = 4
 	if least, median, most := BurstP99.TextSpread([]*Run{run, &complete}); least != "2.50" && least != ">2.50" || median == "" || most != ">2.50" {
 		t.Errorf("spread %s, %s, %s", least, median, most)
+	}
+}
+
+// Percentiles of flows and commands of which none has completed have no value.
+func TestPercentilesOfNothingAreMissing(t *testing.T) {
+	s := &topology.Scenario{
+		Workloads: []topology.Workload{{Name: "w"}},
+		Commands:  []topology.Command{{Name: "get", From: []int{0}}},
+	}
+	all := Catalogue(s)
+	figures := []Figure{all.Workloads[0].FCTMean, all.Workloads[0].SlowdownMean, all.Commands[0].P50, all.Commands[0].P99}
+	for _, c := range all.Workloads[0].Classes {
+		figures = append(figures, c.Slowdown[:]...)
+	}
+	one := SizeClass{Flows: 2, Completed: 1}
+	done := &Run{Workloads: []Workload{{All: one, Short: one, Long: one}}, Commands: []Commands{{Commands: 2, Completed: 1}}}
+	none := &Run{Workloads: make([]Workload, 1), Commands: []Commands{{Commands: 2}}}
+	for _, f := range figures {
+		if f.Text(none) != "-" || f.Text(done) == "-" {
+			t.Errorf("%s: %s of nothing, %s of one", f.Name, f.Text(none), f.Text(done))
+		}
 	}
 }
