@@ -117,6 +117,8 @@ func (b *builder) unused() {
 			switch p := partNamed(&b.s, name); {
 			case p == nil:
 				b.fault(a.place, "unknown part %q, want one of %s", name, partNames(&b.s))
+			case p.find(a.leaf) == nil && name == "":
+				b.fault(a.place, "unknown key, want one of %s, or PART.KEY, where PART is one of %s", p.keys(name), partNames(&b.s))
 			case p.find(a.leaf) == nil:
 				b.fault(a.place, "unknown key, want one of %s", p.keys(name))
 			default:
