@@ -80,6 +80,9 @@ func Open(dir string, o Options) (*Store, error) {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("open store: %s is open in another process: query the collector that uses it", dir)
 	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
 		return nil, fmt.Errorf("open store: no collector has written to %s", dir)
 	case err != nil:
 		return nil, fmt.Errorf("open store %s: %w", path, err)

@@ -190,7 +190,8 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	none := filepath.Join(dir, "none")
-	fails(none, Options{ReadOnly: true}, "open store: no collector has written to "+none)
+	fails(none, Options{ReadOnly: true}, "open store: stat "+none+": no such file or directory")
+	fails(dir, Options{ReadOnly: true}, "open store: no collector has written to "+dir)
 	s := open(t, dir, Options{})
 	fails(dir, Options{}, "open store: "+dir+" is open in another process: query the collector that uses it")
 	write(t, s, gets("a", 1))
