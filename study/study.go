@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -44,6 +45,15 @@ var Experiments = []Experiment{
 		Name: "rttx-compare", Run: rttxCompare,
 		FixedSchemes: "rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme",
 	},
+}
+
+// Names returns the names of the experiments, separated by commas.
+func Names() string {
+	var names []string
+	for _, e := range Experiments {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Find returns the experiment of that name, or nil if there is none.

@@ -92,7 +92,7 @@ func TestKubernetesRefusesOtherFlags(t *testing.T) {
 		"kubernetes --live -- --paused=why": "flags of rackfab up: invalid argument",
 		"kubernetes incast-2000":            `invalid scenario name "incast-2000": must be incast-N, each number from 1 to 1023`,
 		"kubernetes sharing-8":              `must be sharing-N-M, each number from 1 to 64`,
-		"kubernetes nowhere.yaml":           "neither a file nor one of pcn-16to2",
+		"kubernetes nowhere.yaml":           "is not built in, want one of pcn-16to2",
 		"kubernetes -- --processes 2":       "[processes workers] were all set",
 		"kubernetes --workers 0":            "--workers 0: must be 1 to 20, the nodes of pcn-16to2",
 	} {

@@ -24,9 +24,9 @@ func runCommand() *cobra.Command {
 			"they run in memory, one per processor at a time, unless --bus nats is given.\n\n" +
 			"SCENARIO is a YAML file, - for standard input, or one of " + scenariofile.BuiltinList() + "; rackfab init writes a file to begin with.\n" +
 			"Without SCENARIO, " + load.Default + " runs.\n\n" +
-			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
-			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
-			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",
+			"Experiments compare the claims of a document with the outcome in the fabric: " + study.Names() + ".\n" +
+			"fig5 searches for the lowest rate of F1 that causes PAUSE on s1->s0 (PCN §4.2).\n" +
+			"With --scheme, ceth-reaction and rttx-example run like any other scenario.",
 		Example: "rackfab run --bus memory\nrackfab run pcn-16to2 --scheme pfc,pcn\nrackfab run mine.yaml --repeat 20",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

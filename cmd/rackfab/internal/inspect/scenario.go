@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,10 +18,7 @@ func scenarioCommand() *cobra.Command {
 		Example: "rackfab scenario pcn-16to2 > rack.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, ok := scenariofile.Builtin(args[0]); !ok && scenariofile.CheckNumbers(args[0]) == nil {
-				return fmt.Errorf("scenario %q is not built in, want one of %s", args[0], scenariofile.BuiltinList())
-			}
-			_, text, err := load.File(c.ErrOrStderr(), args[0])
+			text, err := load.Builtin(args[0])
 			if err == nil {
 				_, err = c.OutOrStdout().Write(withoutSchema(text))
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/imports"
+	"github.com/rackfab/rackfab/study"
 )
 
 // Default is the scenario of the PCN paper.
@@ -42,19 +43,31 @@ func File(notes io.Writer, arg string) (name string, data []byte, err error) {
 		}
 		return imported(notes, "standard input", data)
 	}
-	if data, ok := scenariofile.Builtin(arg); ok {
+	data, unknown := Builtin(arg)
+	if unknown == nil {
 		return arg, data, nil
 	}
 	if data, err = ReadFile(arg); err == nil {
 		return imported(notes, arg, data)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return arg, nil, err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("no file %s; %w", arg, unknown)
 	}
-	if err := scenariofile.CheckNumbers(arg); err != nil {
-		return arg, nil, err
+	return arg, nil, err
+}
+
+// Builtin returns the text of a built-in scenario.
+func Builtin(name string) ([]byte, error) {
+	if data, ok := scenariofile.Builtin(name); ok {
+		return data, nil
 	}
-	return arg, nil, fmt.Errorf("scenario %q is neither a file nor one of %s", arg, scenariofile.BuiltinList())
+	if study.Find(name) != nil {
+		return nil, fmt.Errorf("%s is an experiment of several scenarios: `rackfab run %s` runs it", name, name)
+	}
+	if err := scenariofile.CheckNumbers(name); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("scenario %q is not built in, want one of %s", name, scenariofile.BuiltinList())
 }
 
 // ReadFile reads a file of at most imports.MaxFile bytes.
