@@ -62,11 +62,16 @@ func ConnectionLost(err error) string {
 	return ""
 }
 
+// UnreachedError is the error of a call that reached no server.
+type UnreachedError string
+
+func (e UnreachedError) Error() string { return string(e) }
+
 // rewordFor is Reword for calls of one server, whose errors say which server it was.
 // start says how to get one, and lost what the loss of the connection means.
 func rewordFor(err error, server, address, start, lost string) error {
 	if why := unreached(err); why != "" {
-		return fmt.Errorf("no %s at %s: %s (%s)", server, address, why, start)
+		return UnreachedError(fmt.Sprintf("no %s at %s: %s (%s)", server, address, why, start))
 	}
 	if why := ConnectionLost(err); why != "" {
 		return fmt.Errorf("connection to the %s at %s lost: %s; %s", server, address, why, lost)

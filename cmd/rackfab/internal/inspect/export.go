@@ -45,7 +45,7 @@ func exportCommand() *cobra.Command {
 			}
 			return exportFolder(c, args[0], f)
 		}
-		return stored(c, args)
+		return orFolder(stored(c, args), args)
 	}
 	f.formats = ExportFormats
 	var given []string
@@ -73,6 +73,15 @@ const ofFolder = "the folder of a run has all that is needed: leave out one of t
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
+}
+
+// orFolder says in the error of a call that reached no server that the argument, which may be the
+// name of a folder too, is none.
+func orFolder(err error, args []string) error {
+	if errors.As(err, new(client.UnreachedError)) && len(args) == 1 {
+		return fmt.Errorf("no folder %s here, and %w", args[0], err)
+	}
+	return err
 }
 
 // exportFolder exports the runs in a folder.

@@ -57,7 +57,7 @@ func statsCommand() *cobra.Command {
 		if len(schemes) > 0 {
 			return errors.New("--scheme requires the folder of a finished run")
 		}
-		return live(c, args)
+		return orFolder(live(c, args), args)
 	}
 	cli.FormatFlag(c, &format, "table", "csv", "json")
 	c.Flags().StringSliceVar(&schemes, "scheme", nil, "runs of a folder to print, by scheme (default: all)")
