@@ -90,14 +90,10 @@ func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }
 
 // by returns what runs take place on, ", 3 workers", or "" without workers.
 func by(e engine.Engine) string {
-	switch n := e.Workers(); n {
-	case 0:
-		return ""
-	case 1:
-		return ", 1 worker"
-	default:
-		return fmt.Sprintf(", %d workers", n)
+	if n := e.Workers(); n > 0 {
+		return ", " + unit.Counted(n, "worker")
 	}
+	return ""
 }
 
 // runAll runs the scenarios, as many concurrently as the engine allows, and returns the

@@ -48,8 +48,8 @@ func NewMeter(total unit.Time) *Meter {
 		m.bar = progressbar.NewOptions64(int64(total/unit.Nanosecond),
 			progressbar.OptionSetWriter(os.Stderr),
 			progressbar.OptionSetWidth(barWidth(table.Width(os.Stderr))),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionThrottle(redraw),
 			progressbar.OptionClearOnFinish())
 	}
@@ -63,21 +63,26 @@ func barWidth(terminal int) int { return min(max(terminal-75, 5), 30) }
 // Show updates the work done, the number of frame-hops, and the description.
 func (m *Meter) Show(done unit.Time, hops int64, what string) {
 	elapsed := time.Since(m.start)
-	text := strings.TrimSpace(fmt.Sprintf("%s  %.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6))
+	share := float64(done) / float64(m.total)
+	text := description(share, elapsed, hops, what)
 	if m.bar != nil {
 		m.bar.Describe(text)
 		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a failed update of the bar is harmless
 		return
 	}
 	if done > 0 && done < m.total && m.lines.due(elapsed) {
-		fmt.Fprintln(os.Stderr, progressLine(float64(done)/float64(m.total), elapsed, text))
+		fmt.Fprintf(os.Stderr, "%3.0f %%  %s\n", 100*share, text)
 	}
 }
 
-// progressLine returns the share of the work that is done, what runs, and the time that is left.
-func progressLine(share float64, elapsed time.Duration, what string) string {
-	left := time.Duration(float64(elapsed) * (1/share - 1))
-	return fmt.Sprintf("%3.0f %%  %s  %.0f s left", 100*share, what, left.Seconds())
+// description returns what runs, the frame-hops per second, and the time that is left, which is
+// unknown before some progress.
+func description(share float64, elapsed time.Duration, hops int64, what string) string {
+	text := strings.TrimSpace(fmt.Sprintf("%s  %.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6))
+	if share < 0.01 {
+		return text
+	}
+	return fmt.Sprintf("%s  %.0f s left", text, elapsed.Seconds()*(1/share-1))
 }
 
 // Announce shows what is done before the first progress: as the description of the bar,

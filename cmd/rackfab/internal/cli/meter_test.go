@@ -29,7 +29,7 @@ func TestMeterAnnouncesWhatComesFirst(t *testing.T) {
 	}
 }
 
-// Without a terminal there is a line at once and then every few seconds, with the share of the work and what runs.
+// Without a terminal there is a line at once and then every few seconds, with the share of the work, what runs and the time that is left.
 func TestProgressLines(t *testing.T) {
 	var p pace
 	var due []time.Duration
@@ -41,7 +41,9 @@ func TestProgressLines(t *testing.T) {
 	if len(due) != 4 || due[0] != 0 || due[3] != 3*lineEvery {
 		t.Errorf("lines at %v", due)
 	}
-	if got, want := progressLine(0.25, 10*time.Second, "pcn 20.0 of 80.0 ms"), " 25 %  pcn 20.0 of 80.0 ms  30 s left"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for share, want := range map[float64]string{0.009: "pcn  0.30 M frame-hops/s", 0.25: "pcn  0.30 M frame-hops/s  30 s left"} {
+		if got := description(share, 10*time.Second, 3_000_000, "pcn"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
