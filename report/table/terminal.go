@@ -57,6 +57,14 @@ func Wrap(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
+// WrapFor wraps text for w, if that is a terminal of known width.
+func WrapFor(w io.Writer, text string) string {
+	if width := Width(w); width > 0 {
+		return Wrap(text, width)
+	}
+	return text
+}
+
 // Fold breaks the lines of text between words, so that they have at most width characters.
 // Continued lines are indented by two characters more than the line, or to the text after its
 // label, which ends with two blanks or more. Lines with more columns are kept as they are.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -101,10 +100,7 @@ func widthOf(c *cobra.Command) int {
 func printFindings(w io.Writer, s *topology.Scenario, runs []report.Variant) {
 	_, _ = fmt.Fprintln(w) // as in printTable
 	for _, line := range report.Findings(s, runs) {
-		if width := table.Width(w); width > 0 {
-			line = table.Wrap(line, width)
-		}
-		_, _ = fmt.Fprintln(w, line)
+		_, _ = fmt.Fprintln(w, table.WrapFor(w, line))
 	}
 }
 
@@ -116,20 +112,22 @@ func printTable(w io.Writer, compared report.Table) {
 	}
 }
 
-// printSpeed writes the cost of the emulation, one line per run.
+// printSpeed writes the cost of the emulation, one row per run.
 func printSpeed(w io.Writer, runs []report.Variant) {
-	widest := 0
-	for _, v := range runs {
-		widest = max(widest, utf8.RuneCountInString(v.Value))
-	}
+	t := table.New(1, "run", "fabric ms", "s", "CPU s", "frame-hops", "M/s", "envelopes")
+	var faults []string
 	for _, v := range runs {
 		run := v.Run
-		_, _ = fmt.Fprintf(w, "%-*s %.3f ms of fabric time in %.2f s (%.2f s of CPU): %d frame-hops, %.2f M/s, %d envelopes\n",
-			widest, v.Value, run.FabricTime.Seconds()*1e3, run.Wall, run.CPU, run.FrameHops,
-			float64(run.FrameHops)/run.Wall/1e6, run.Envelopes)
-		if faults := measure.FaultsInWords(run.EnvelopeFaults); faults != "" {
-			_, _ = fmt.Fprintf(w, "%-*s envelopes with a fault, none of which changed the run: %s\n", widest, v.Value, faults)
+		speed := float64(run.FrameHops) / run.Wall / 1e6
+		t.Row(v.Value, fmt.Sprintf("%.3f", milliseconds(run.FabricTime)), fmt.Sprintf("%.2f", run.Wall), fmt.Sprintf("%.2f", run.CPU),
+			run.FrameHops, fmt.Sprintf("%.2f", speed), run.Envelopes)
+		if of := measure.FaultsInWords(run.EnvelopeFaults); of != "" {
+			faults = append(faults, fmt.Sprintf("%s: envelopes with a fault, none of which changed the run: %s", v.Value, of))
 		}
+	}
+	_ = t.Right(1, 2, 3, 5).Write(w) // as in printTable
+	for _, line := range faults {
+		_, _ = fmt.Fprintln(w, line)
 	}
 }
 

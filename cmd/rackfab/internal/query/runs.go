@@ -45,9 +45,11 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 	if err := t.Write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted, %d left out as damaged; %d requests forwarded, %d dropped on the way\n",
-		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
-		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetRunsDamaged(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
+	text := fmt.Sprintf("%s\n%s\nrequests: %d refused, %d waiting, %d forwarded, %d dropped on the way\n%s on disk in %s; %d evicted, %d left out as damaged",
+		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()),
+		n.GetRefusedRequests(), n.GetQueuedRequests(), n.GetForwardedRequests(), n.GetForwardDroppedRequests(),
+		unit.Bytes(n.GetStoredBytes()), unit.Counted(len(runs), "run"), n.GetRunsEvicted(), n.GetRunsDamaged())
+	_, err := fmt.Fprintf(w, "\n%s\n", table.WrapFor(w, text))
 	return err
 }
 

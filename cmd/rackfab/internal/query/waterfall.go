@@ -70,23 +70,19 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	walk = func(parent string, depth int) {
 		for _, s := range children[parent] {
 			out.Row(strings.Repeat("  ", depth)+s.GetName(), s.GetNode(), "+"+span(s.GetStartPs()-from), span(s.GetEndPs()-s.GetStartPs()),
-				x.bar(s), attributesOf(s))
+				x.bar(s), attributesOf(s, span))
 			for i, e := range s.GetEvents() {
 				if left := len(s.GetEvents()) - i; events > 0 && i == events {
 					out.Row(strings.Repeat("  ", depth)+fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them")
 					break
 				}
-				out.Row(strings.Repeat("  ", depth)+"  · "+e.GetName(), "", "+"+span(e.GetAtPs()-from), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()))
+				out.Row(strings.Repeat("  ", depth)+"  · "+e.GetName(), "", "+"+span(e.GetAtPs()-from), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes(), span))
 			}
 			walk(s.GetSpanId(), depth+1)
 		}
 	}
 	walk("", 0)
-	top := header(t, from, to)
-	if width > 0 {
-		top = table.Wrap(top, width)
-	}
-	_, err := fmt.Fprintln(w, top)
+	_, err := fmt.Fprintln(w, table.WrapFor(w, header(t, from, to)))
 	if err == nil {
 		err = out.Write(w)
 	}
@@ -136,31 +132,31 @@ func (x axis) place(at int64) int {
 }
 
 // attributesOf returns the error and the attributes of a span that have no column.
-func attributesOf(s *rackfabv1.Span) string {
-	text := attributesText(s.GetAttributes())
+func attributesOf(s *rackfabv1.Span, span func(ps int64) string) string {
+	text := attributesText(s.GetAttributes(), span)
 	if s.GetError() != "" {
 		text = strings.TrimSpace("failed: " + s.GetError() + " " + text)
 	}
 	return text
 }
 
-func attributesText(list []*rackfabv1.Attribute) string {
+func attributesText(list []*rackfabv1.Attribute, span func(ps int64) string) string {
 	var parts []string
 	for _, a := range list {
 		if !slices.Contains(shownElsewhere, a.GetKey()) {
 			key := strings.TrimSuffix(strings.TrimPrefix(a.GetKey(), "rackfab."), "_ps")
-			parts = append(parts, key+"="+valueText(a))
+			parts = append(parts, key+"="+valueText(a, span))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-// valueText formats an attribute. Durations and rates have units.
-func valueText(a *rackfabv1.Attribute) string {
+// valueText formats an attribute. Durations, by span, and rates have units.
+func valueText(a *rackfabv1.Attribute, span func(ps int64) string) string {
 	v, ok := a.GetValue().(*rackfabv1.Attribute_Number)
 	switch {
 	case ok && strings.HasSuffix(a.GetKey(), "_ps"):
-		return unit.Time(v.Number).String()
+		return span(v.Number)
 	case ok && strings.HasPrefix(a.GetKey(), "rackfab.rate."):
 		return unit.Rate(v.Number).String()
 	}
