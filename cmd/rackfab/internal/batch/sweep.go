@@ -121,7 +121,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; %s: %s\n", s.Cells(), ran, strings.Join(names, ", "), dir)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%s, %d run now; %s: %s\n", unit.Counted(s.Cells(), "cell"), ran, strings.Join(names, ", "), dir)
 	return err
 }
 
@@ -214,13 +214,15 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, e engine.Engine) 
 		return s, 0, err
 	}
 	bar := &progress{Meter: cli.NewMeter(s.Left()), at: make([]engine.Advance, s.Cells()), finished: s.Cells() - s.Missing()}
-	bar.describe = func() string { return fmt.Sprintf("%d of %d cells%s", bar.finished, s.Cells(), by(e)) }
+	bar.describe = func() string {
+		return fmt.Sprintf("%s: %d of %s%s", filepath.Base(grid.File), bar.finished, unit.Counted(s.Cells(), "cell"), by(e))
+	}
 	err = s.Run(ctx, e.Lanes(), func(ctx context.Context, cell int, scenario *topology.Scenario) (*measure.Run, error) {
 		return bar.watch(ctx, cell, scenario, e.Run, engine.Want{Figures: true})
 	})
 	bar.Finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, s.Cells(), dir)}
+		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %s are finished; the same command with --out %s resumes from there", bar.finished, unit.Counted(s.Cells(), "cell"), dir)}
 	}
 	return s, s.Missing(), err
 }

@@ -151,7 +151,7 @@ func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s: %d packets at %d ports until %s, %d lost", f.name, f.Packets(), len(f.points), until, f.Lost())
+	text := fmt.Sprintf("%s: %d packets at %s until %s, %d lost", f.name, f.Packets(), unit.Counted(len(f.points), "port"), until, f.Lost())
 	if f.full {
 		why = "ended by --limit"
 	}

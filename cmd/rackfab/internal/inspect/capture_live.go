@@ -72,7 +72,7 @@ func captureStream(c *cobra.Command, f *captureFlags, stream rackfabv1.FabricSer
 	if f.window.To != unit.Never {
 		end = f.window.To.String()
 	}
-	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s until %s, at most %s\n", len(points), at, end, unit.Bytes(f.file.Limit)); err != nil {
+	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %s from %s until %s, at most %s\n", unit.Counted(len(points), "port"), at, end, unit.Bytes(f.file.Limit)); err != nil {
 		return err
 	}
 	at, err = out.follow(c, stream, at)

@@ -167,8 +167,8 @@ func statusText(s *rackfabv1.RackStatus) string {
 	if s.GetPacePsPerSecond() > 0 {
 		pace = unit.Time(s.GetPacePsPerSecond()).String() + "/s"
 	}
-	text := fmt.Sprintf("%s under %s: %s at %s, pace %s, %d nodes, %d changes, %d frame-hops, digest %016x",
-		s.GetScenario(), s.GetScheme(), state, unit.Time(s.GetAtPs()), pace, s.GetNodes(), s.GetChanges(), s.GetFrameHops(), s.GetDigest())
+	text := fmt.Sprintf("%s under %s: %s at %s, pace %s, %s, %s, %d frame-hops, digest %016x",
+		s.GetScenario(), s.GetScheme(), state, unit.Time(s.GetAtPs()), pace, unit.Counted(s.GetNodes(), "node"), unit.Counted(s.GetChanges(), "change"), s.GetFrameHops(), s.GetDigest())
 	if len(s.GetImpairedNodes()) > 0 {
 		text += "\n" + impairedText(s.GetImpairedNodes())
 	}
