@@ -71,9 +71,9 @@ func TestInterruptedStreams(t *testing.T) {
 	}{
 		{"watch", "the live run of star-2 ended after 7us\n", "", false},
 		{"watch", "last event of star-2 at 7us\n", "connection to the controller at ADDRESS lost: ", true},
-		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 7us, 0 lost; the live run ended\n", "", false},
-		{"capture --at s0 --to 7us -o x.pcapng --overwrite", "x.pcapng: 0 packets at 1 ports until 7us, 0 lost\n", "", false},
-		{"capture --at s0 -o x.pcapng --overwrite", "x.pcapng: 0 packets at 1 ports until 5us, 0 lost; incomplete\n", "connection to the controller at ADDRESS lost: ", true},
+		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 port until 7us, 0 lost; the live run ended\n", "", false},
+		{"capture --at s0 --to 7us -o x.pcapng --overwrite", "x.pcapng: 0 packets at 1 port until 7us, 0 lost\n", "", false},
+		{"capture --at s0 -o x.pcapng --overwrite", "x.pcapng: 0 packets at 1 port until 5us, 0 lost; incomplete\n", "connection to the controller at ADDRESS lost: ", true},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

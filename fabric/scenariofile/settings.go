@@ -234,7 +234,7 @@ func partNames(s *topology.Scenario) string {
 			kinds = append(kinds, p.kind)
 		}
 	}
-	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B, or A->B for one Direction), flow, burst, workload, collective or command"
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B, or A->B for one direction), flow, burst, workload, collective or command"
 }
 
 // find returns the description of a setting's key, or nil if the key is unknown.
