@@ -32,7 +32,10 @@ FUZZTIME ?= 20s
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 60m
 
-.PHONY: build test race portable reproducible vulnerabilities lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
+# What make builds builds. CI builds one of each foreign system: all six take some 20 minutes of CPU time.
+SYSTEMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: build test race portable builds reproducible vulnerabilities lint generate release verify fuzz bench profile tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -43,8 +46,12 @@ test:
 race: ## packages with goroutines; fabric has none (fabric/arch_test.go), studies and examples only run it, imports, kubernetes and docs read and write text
 	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes -e /docs -e /examples -e /imports)
 
-portable: ## check that everything compiles for Linux, macOS and Windows, on amd64 and arm64
+portable: ## check types and go vet for Linux, macOS and Windows, on amd64 and arm64
 	RACKFAB_SLOW=1 go test ./cmd/rackfab -run '^TestOtherSystemsCompile$$' -v
+
+builds: ## build the command for SYSTEMS: Linux, macOS and Windows, on amd64 and arm64
+	@for system in $(SYSTEMS); do echo "$$system"; \
+	CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -o /dev/null ./cmd/rackfab; done
 
 reproducible: ## check that a build in another folder, with an empty cache, has the same bytes
 	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; mkdir -p "$$dir/another/place"; \

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -28,8 +30,8 @@ func withoutForeignBodies(set *token.FileSet, name string, text []byte) (*ast.Fi
 	return file, nil
 }
 
-// All packages and their tests compile for the systems on which rackfab runs. The test checks
-// types and generates no code: six builds take many times as long.
+// All packages and their tests compile for the systems on which rackfab runs, and pass go vet there.
+// The test checks types and generates no code: six builds take many times as long (make builds).
 func TestOtherSystemsCompile(t *testing.T) {
 	if os.Getenv("RACKFAB_SLOW") == "" {
 		t.Skip("takes about a minute: set RACKFAB_SLOW=1")
@@ -53,6 +55,32 @@ func TestOtherSystemsCompile(t *testing.T) {
 					t.Error(e)
 				}
 			}
+			vetted(t, list)
 		})
+	}
+}
+
+// vetted applies the analyzers of go vet to the packages.
+func vetted(t *testing.T, list []*packages.Package) {
+	packages.Visit(list, nil, func(p *packages.Package) { p.IllTyped = false }) // see withoutForeignBodies
+	graph, err := checker.Analyze(vet.Suite, list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := 0
+	for action := range graph.All() {
+		if !action.IsRoot {
+			continue
+		}
+		roots++
+		if action.Err != nil {
+			t.Error(action, action.Err)
+		}
+		for _, d := range action.Diagnostics {
+			t.Errorf("%s: %s: %s", action.Package.Fset.Position(d.Pos), action.Analyzer, d.Message)
+		}
+	}
+	if roots != len(list)*len(vet.Suite) {
+		t.Errorf("%d results for %d packages and %d analyzers", roots, len(list), len(vet.Suite))
 	}
 }

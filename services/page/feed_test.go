@@ -162,6 +162,9 @@ func TestLiveStream(t *testing.T) {
 		for lines.Scan() && lines.Text() != "" {
 			text += lines.Text() + "\n"
 		}
+		if err := lines.Err(); err != nil {
+			t.Error(err)
+		}
 		return text
 	}
 	if e := event(); !strings.HasPrefix(e, "event: rack\n") || !strings.Contains(e, `"absent":"no controller"`) {
