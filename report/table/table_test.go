@@ -22,6 +22,38 @@ pfc       3.1      32     210  de4e
   paper     3             200
 `
 
+// Columns that are the same in all rows are left out, but for those that identify the rows, and unless
+// nothing else would be left.
+func TestOmitAlike(t *testing.T) {
+	made := func(drops ...int) *Table {
+		out := New(1, "scheme", "tree", "drops", "text")
+		for i, n := range drops {
+			out.Row("pfc", i, n, "x")
+		}
+		out.Rule()
+		return out
+	}
+	for _, test := range []struct {
+		table   *Table
+		removed int
+		columns string
+	}{
+		{made(0, 0), 2, "scheme  tree"},
+		{made(0, 1), 1, "scheme  tree  drops"},
+		{made(7), 0, "scheme  tree  drops  text"},
+	} {
+		if n := test.table.OmitAlike(); n != test.removed || !strings.HasPrefix(test.table.String(), test.columns+"\n") {
+			t.Errorf("%d removed, want %d and %s:\n%s", n, test.removed, test.columns, test.table)
+		}
+	}
+	same := New(1, "seed", "drops").Right(1)
+	same.Row(1, 5)
+	same.Row(2, 5)
+	if n := same.OmitAlike(); n != 0 || len(same.Columns) != 2 {
+		t.Errorf("%d removed of a table whose only figure is the same:\n%s", n, same)
+	}
+}
+
 // A table that is too wide continues below, with the names of its rows. It is split
 // between columns, but not within a group.
 func TestWideTableContinuesBelow(t *testing.T) {
