@@ -60,7 +60,7 @@ func TestTextOfFigures(t *testing.T) {
 	}
 }
 
-// Percentiles of flows and commands of which none has completed have no value.
+// Percentiles have no value before the first flow or command has completed.
 func TestPercentilesOfNothingAreMissing(t *testing.T) {
 	s := &topology.Scenario{
 		Workloads: []topology.Workload{{Name: "w"}},

@@ -21,7 +21,7 @@ func Extend(s *topology.Scenario, c topology.Change) (*topology.Scenario, error)
 func Append(s *topology.Scenario, c topology.Change) (*topology.Scenario, error) {
 	b := resume(s)
 	b.addChange(c, newSource("change", 0))
-	return b.result("change")
+	return b.result("")
 }
 
 // An Extender adds one change after another to the scenario of a running rack. It keeps the
@@ -42,7 +42,7 @@ func (e *Extender) Extend(c topology.Change) (*topology.Scenario, error) {
 	e.prepare()
 	changes.readEntry(e.b, item{written(changes.fields, &c), "change"})
 	e.check()
-	s, err := e.b.result("change")
+	s, err := e.b.result("")
 	if err != nil {
 		e.b, e.state = nil, nil // they contain a part of the change
 		return nil, err

@@ -17,7 +17,7 @@ type Fault struct {
 
 // Faults is the error of Parse: all errors of one scenario, in the order of lines.
 type Faults struct {
-	File string
+	File string // "" if there is none
 	List []Fault
 }
 
@@ -29,10 +29,8 @@ func (f *Faults) Error() string {
 		if fault.Line > 0 {
 			at += ":" + strconv.Itoa(fault.Line)
 		}
-		if fault.Key != "" {
-			at += ": " + fault.Key
-		}
-		lines[i] = at + ": " + fault.What
+		parts := slices.DeleteFunc([]string{at, fault.Key, fault.What}, func(part string) bool { return part == "" })
+		lines[i] = strings.Join(parts, ": ")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // Read returns the change that a client requests, to take effect at the given
-// instant, which the caller has checked. The error is INVALID_ARGUMENT and names the
-// field.
+// instant, which the caller has checked. The error is INVALID_ARGUMENT and names every
+// invalid field.
 func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
 	out, r := topology.Change{At: at}, reader{}
 	switch verb := c.GetVerb().(type) {
@@ -49,15 +49,15 @@ func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
 	default:
 		r.check(false, "change", "has no verb, want burst, stop_flow, link_down, link_up, freeze, thaw, set, post or scheme")
 	}
-	return out, r.err
+	return out, serve.InvalidFields(r.invalid)
 }
 
-// reader keeps the first error.
-type reader struct{ err error }
+// reader gathers the invalid fields.
+type reader struct{ invalid []serve.Violation }
 
 func (r *reader) check(valid bool, field, format string, args ...any) {
-	if !valid && r.err == nil {
-		r.err = serve.Invalid(field, format, args...)
+	if !valid {
+		r.invalid = append(r.invalid, serve.Violated(field, format, args...))
 	}
 }
 

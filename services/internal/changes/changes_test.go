@@ -2,15 +2,18 @@ package changes
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Read returns every kind of change as Write wrote it. A burst keeps its class.
@@ -84,5 +87,37 @@ func TestTransportOfPosts(t *testing.T) {
 	}
 	if _, err := Read(post(9), 0); err == nil {
 		t.Error("transport 9 is accepted")
+	}
+}
+
+// The error of an invalid change names every invalid field once, in its message too.
+func TestEveryInvalidFieldIsNamed(t *testing.T) {
+	for _, test := range []struct {
+		change *rackfabv1.Change
+		want   string
+	}{
+		{
+			&rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &rackfabv1.Burst{From: "h1..h0", FlowsPerSender: -1}}},
+			"change.burst.from change.burst.to change.burst.flows_per_sender change.burst.size_bytes",
+		},
+		{
+			&rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &rackfabv1.Post{From: "h0", To: "h1", EveryPs: -1, Count: -1}}},
+			"change.post.verb change.post.size_bytes change.post.every_ps change.post.count",
+		},
+		{&rackfabv1.Change{}, "change"},
+	} {
+		_, err := Read(test.change, 0)
+		var fields []string
+		for line := range strings.SplitSeq(status.Convert(err).Message(), "\n") {
+			field, _, _ := strings.Cut(line, ": ")
+			fields = append(fields, field)
+		}
+		if got := strings.Join(fields, " "); got != test.want || len(serve.Violations(err)) != len(fields) {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+	faults := &scenariofile.Faults{List: []scenariofile.Fault{{Key: "change.link_down", What: "unknown link"}}}
+	if got := status.Convert(Invalid(faults)).Message(); got != "change.link_down: unknown link" {
+		t.Errorf("of a change that the scenario refuses: %s", got)
 	}
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -18,10 +19,28 @@ const nodeResource = "rackfab.node"
 // Invalid returns the error for a request with an invalid field: INVALID_ARGUMENT
 // with google.rpc.BadRequest.
 func Invalid(field, format string, args ...any) error {
-	why := fmt.Sprintf(format, args...)
-	return Detailed(status.New(codes.InvalidArgument, field+": "+why), &errdetails.BadRequest{
-		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: why}},
-	})
+	return InvalidFields([]Violation{Violated(field, format, args...)})
+}
+
+// Violation is an invalid field, with what is wrong.
+type Violation = *errdetails.BadRequest_FieldViolation
+
+// Violated returns the violation of a field.
+func Violated(field, format string, args ...any) Violation {
+	return &errdetails.BadRequest_FieldViolation{Field: field, Description: fmt.Sprintf(format, args...)}
+}
+
+// InvalidFields returns the error for a request with invalid fields: INVALID_ARGUMENT with
+// google.rpc.BadRequest, and a line per field. It returns nil if there are none.
+func InvalidFields(list []Violation) error {
+	var lines []string
+	for _, v := range list {
+		lines = append(lines, v.GetField()+": "+v.GetDescription())
+	}
+	if lines == nil {
+		return nil
+	}
+	return Detailed(status.New(codes.InvalidArgument, strings.Join(lines, "\n")), &errdetails.BadRequest{FieldViolations: list})
 }
 
 // InvalidScenario returns the error for a request whose field scenario
@@ -45,9 +64,7 @@ func InvalidFaults(err error, whole string, field func(key string) string) error
 	}
 	bad := &errdetails.BadRequest{}
 	for _, f := range faults.List {
-		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-			Field: field(f.Key), Description: f.What,
-		})
+		bad.FieldViolations = append(bad.FieldViolations, Violated(field(f.Key), "%s", f.What))
 	}
 	return Detailed(status.New(codes.InvalidArgument, err.Error()), bad)
 }
