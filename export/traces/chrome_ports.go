@@ -61,7 +61,7 @@ func (c *chrome) addQueue(s *rackfabv1.Series) {
 	put := func(at int64, bytes float64) {
 		c.events = append(c.events, chromeEvent{Name: name, Cat: "queue", Phase: "C", At: micros(at), PID: c.pids[s.GetNode()], Args: map[string]any{"bytes": bytes}})
 	}
-	after := int64(0) // end of the latest bin with a point
+	after := floor(c.data.FromPs, bin) // end of the latest bin with a point
 	for i, at := range s.GetTimesPs() {
 		from := floor(at, bin)
 		if from != after {

@@ -7,6 +7,7 @@ package traces
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
@@ -31,6 +32,7 @@ const (
 // Data is the content of a file.
 type Data struct {
 	Run      *rackfabv1.CollectedRun
+	FromPs   int64 // the part of the run before it is not in the file
 	Messages []*rackfabv1.GetTraceResponse
 	Series   []*rackfabv1.Series // of Paused and Queue, every point; only Chrome uses them
 }
@@ -79,10 +81,17 @@ func number(key string, value int64) *rackfabv1.Attribute {
 	return &rackfabv1.Attribute{Key: key, Value: &rackfabv1.Attribute_Number{Number: value}}
 }
 
-// typed returns the value of an attribute and the name of its type in Jaeger.
+// mostExact is the largest integer that a browser reads exactly.
+const mostExact = 1 << 53
+
+// typed returns the value of an attribute and the name of its type in Jaeger. A number that a browser
+// would round is text.
 func typed(a *rackfabv1.Attribute) (value any, kind string) {
 	switch v := a.GetValue().(type) {
 	case *rackfabv1.Attribute_Number:
+		if max(v.Number, -v.Number) > mostExact {
+			return strconv.FormatInt(v.Number, 10), "string"
+		}
 		return v.Number, "int64"
 	case *rackfabv1.Attribute_Real:
 		return v.Real, "float64"

@@ -3,6 +3,7 @@ package traces
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -66,5 +67,42 @@ func TestNodesAreOrderedByNumber(t *testing.T) {
 	slices.SortFunc(nodes, compareNodes)
 	if want := []string{"h", "h1", "h2", "h10", "leaf0", "s0"}; !slices.Equal(nodes, want) {
 		t.Errorf("%v, want %v", nodes, want)
+	}
+}
+
+// A file shows the queues of its part of the run only, also where the first bin has none. A number that
+// a browser would round is text.
+func TestFileBeginsWithItsPartOfTheRun(t *testing.T) {
+	const us, epoch = 1_000_000, 1_577_836_800_000_000_000
+	d := &Data{
+		Run: &rackfabv1.CollectedRun{Run: "a", BinPs: 50 * us, EpochUnixNano: epoch}, FromPs: 120 * us,
+		Series: []*rackfabv1.Series{{Metric: Queue, Node: "s0", Peer: "s1", TimesPs: []int64{199 * us}, Values: []float64{7000}}},
+	}
+	var b strings.Builder
+	if err := Write(&b, Chrome, d); err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		TraceEvents []struct {
+			Phase string  `json:"ph"`
+			At    float64 `json:"ts"`
+			Args  struct{ Bytes float64 }
+		}
+		OtherData map[string]any
+	}
+	if err := json.Unmarshal([]byte(b.String()), &file); err != nil {
+		t.Fatal(err)
+	}
+	var points [][2]float64
+	for _, e := range file.TraceEvents {
+		if e.Phase == "C" {
+			points = append(points, [2]float64{e.At, e.Args.Bytes})
+		}
+	}
+	if want := [][2]float64{{100, 0}, {150, 7000}, {200, 0}}; !slices.Equal(points, want) {
+		t.Errorf("queue %v, want %v", points, want)
+	}
+	if file.OtherData["rackfab.epoch_unix_nano"] != "1577836800000000000" || file.OtherData["rackfab.seed"] != 0.0 {
+		t.Errorf("%v", file.OtherData)
 	}
 }

@@ -61,6 +61,7 @@ var (
 		"filter": func(*cobra.Command) []string { return inspect.CaptureKinds() },
 		"flow":   flows,
 		"link":   directions,
+		"run":    runs,
 	}
 )
 
@@ -185,12 +186,31 @@ func settings(c *cobra.Command) (keys []string) {
 	return keys
 }
 
-// metrics returns the metrics of the collector's latest run.
-func metrics(c *cobra.Command) (names []string) {
+// callCollector calls do with the collector, or the stored data, of the command. Errors are ignored,
+// as those of callRack are.
+func callCollector(c *cobra.Command, do func(context.Context, rackfabv1.CollectorServiceClient) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	stored := client.Collector{Address: c.Flag("collector").Value.String(), TLS: c.Flag("tls").Value.String()}
-	_ = stored.Call(ctx, func(api rackfabv1.CollectorServiceClient) error {
+	value := func(flag string) string { return c.Flag(flag).Value.String() }
+	stored := client.Collector{Address: value("collector"), Data: value("data"), TLS: value("tls")}
+	_ = stored.Call(ctx, func(api rackfabv1.CollectorServiceClient) error { return do(ctx, api) })
+}
+
+// runs returns the stored runs, with their scheme and scenario.
+func runs(c *cobra.Command) (names []string) {
+	callCollector(c, func(ctx context.Context, api rackfabv1.CollectorServiceClient) error {
+		out, err := api.ListRuns(ctx, &rackfabv1.ListRunsRequest{})
+		for _, r := range out.GetRuns() {
+			names = append(names, cobra.CompletionWithDesc(r.GetRun(), r.GetScheme()+" of "+r.GetScenario()))
+		}
+		return err
+	})
+	return names
+}
+
+// metrics returns the metrics of the collector's latest run.
+func metrics(c *cobra.Command) (names []string) {
+	callCollector(c, func(ctx context.Context, api rackfabv1.CollectorServiceClient) error {
 		out, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{}})
 		names = query.Metrics(out.GetSeries())
 		return err

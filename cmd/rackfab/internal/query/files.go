@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/export/traces"
@@ -58,13 +59,16 @@ func (f *traceFlags) writeFile(c *cobra.Command, api rackfabv1.CollectorServiceC
 
 // fetch reads the selected messages, or all that match, and for Chrome the series.
 func (f *traceFlags) fetch(ctx context.Context, api rackfabv1.CollectorServiceClient, all bool) (*traces.Data, error) {
-	list, err := f.summaries(ctx, api, all)
+	list, err := f.overlapping(ctx, api, all)
 	if err != nil {
 		return nil, err
 	}
-	d := &traces.Data{}
+	d := &traces.Data{FromPs: f.q.GetFromPs()}
 	if d.Run, err = runOf(ctx, api, list.GetRun()); err != nil {
 		return nil, err
+	}
+	if len(list.GetTraces()) == 0 {
+		return nil, fmt.Errorf("run %s has no matching message", list.GetRun())
 	}
 	for _, t := range list.GetTraces() {
 		whole, err := api.GetTrace(ctx, &rackfabv1.GetTraceRequest{Run: t.GetRun(), TraceId: t.GetTraceId()})
@@ -91,20 +95,34 @@ func (f *traceFlags) fetch(ctx context.Context, api rackfabv1.CollectorServiceCl
 	return d, nil
 }
 
-// summaries lists the selected messages, or all that match. A message of a live run that
-// moves between two pages is listed once.
-func (f *traceFlags) summaries(ctx context.Context, api rackfabv1.CollectorServiceClient, all bool) (*rackfabv1.ListTracesResponse, error) {
-	if all {
-		f.q.Limit = pageOfTraces
+// overlapping lists the selected messages, or all that match: those that began before the end of the
+// range and had not ended at its beginning, so that a file shows all that a range of the run held.
+func (f *traceFlags) overlapping(ctx context.Context, api rackfabv1.CollectorServiceClient, all bool) (*rackfabv1.ListTracesResponse, error) {
+	q := proto.CloneOf(&f.q)
+	q.FromPs = 0
+	list, err := summaries(ctx, api, q)
+	if err != nil {
+		return nil, err
 	}
-	list, err := api.ListTraces(ctx, &f.q)
+	list.Traces = slices.DeleteFunc(list.GetTraces(), func(t *rackfabv1.TraceSummary) bool { return t.GetStartPs()+t.GetDurationPs() < f.q.GetFromPs() })
+	if !all {
+		list.Traces = list.GetTraces()[:min(len(list.GetTraces()), int(f.q.GetLimit()))]
+	}
+	return list, nil
+}
+
+// summaries lists all messages that match. A message of a live run that moves between two pages is
+// listed once.
+func summaries(ctx context.Context, api rackfabv1.CollectorServiceClient, q *rackfabv1.ListTracesRequest) (*rackfabv1.ListTracesResponse, error) {
+	q.Limit = pageOfTraces
+	list, err := api.ListTraces(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	for page := list; all && page.GetMore(); {
-		f.q.Run, f.q.Offset = list.GetRun(), f.q.GetOffset()+pageOfTraces
-		if page, err = api.ListTraces(ctx, &f.q); err != nil {
+	for page := list; page.GetMore(); {
+		q.Run, q.Offset = list.GetRun(), q.GetOffset()+pageOfTraces
+		if page, err = api.ListTraces(ctx, q); err != nil {
 			return nil, err
 		}
 		list.Traces = append(list.Traces, page.GetTraces()...)

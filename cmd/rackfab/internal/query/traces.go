@@ -65,7 +65,7 @@ func tracesCommand() *cobra.Command {
 	flags.Int32Var(&f.latest, "latest", 0, "number of messages, the latest first")
 	cli.TimeFlag(c, &f.q.MinDurationPs, "min", "", "messages that took at least this long: 100us")
 	cli.TimeFlag(c, &f.q.MaxDurationPs, "max", "", "messages that took at most this long")
-	cli.TimeFlag(c, &f.q.FromPs, "from", "", "messages that began at this instant or later: 1ms")
+	cli.TimeFlag(c, &f.q.FromPs, "from", "", "messages that began at this instant or later, in a file those that had not ended: 1ms")
 	cli.TimeFlag(c, &f.q.ToPs, "to", "", "messages that began before this instant")
 	flags.StringArrayVar(&f.attributes, "attribute", nil, "messages with a span that has KEY=VALUE: rackfab.carries=cnp")
 	flags.BoolVar(&f.list, "list", false, "print one line per message, without its spans")
