@@ -16,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/controller"
 )
@@ -99,7 +100,7 @@ func RackCall[Q, A any](
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), text(out))
+		_, err = fmt.Fprintln(c.OutOrStdout(), table.WrapFor(c.OutOrStdout(), text(out)))
 		return err
 	})
 }

@@ -65,12 +65,32 @@ func changeCommand(c *cobra.Command, change func(args []string) *rackfabv1.Chang
 		}
 		return q, nil
 	}, func(out *rackfabv1.ApplyResponse) string {
-		made := out.GetChange()
-		name := cmp.Or(made.GetChange().GetBurst().GetName(), made.GetChange().GetPost().GetName())
-		return strings.TrimSpace(name + " at " + unit.Time(made.GetAtPs()).String())
+		return made(out.GetChange().GetChange()) + " at " + unit.Time(out.GetChange().GetAtPs()).String()
 	})
 	cli.TimeFlag(c, &at, "at", "", "instant of fabric time, such as 12.5ms (default: as early as possible)")
 	return c
+}
+
+// made returns what a change does, in words.
+func made(c *rackfabv1.Change) string {
+	switch verb := c.GetVerb().(type) {
+	case *rackfabv1.Change_LinkDown:
+		return verb.LinkDown + " down"
+	case *rackfabv1.Change_LinkUp:
+		return verb.LinkUp + " up"
+	case *rackfabv1.Change_StopFlow:
+		return verb.StopFlow + " stopped"
+	case *rackfabv1.Change_Freeze:
+		return verb.Freeze + " frozen"
+	case *rackfabv1.Change_Thaw:
+		return verb.Thaw + " thawed"
+	case *rackfabv1.Change_Set:
+		return verb.Set.GetKey() + " = " + verb.Set.GetValue()
+	case *rackfabv1.Change_Scheme:
+		return verb.Scheme.GetName() + " for " + verb.Scheme.GetFlows()
+	default:
+		return cmp.Or(c.GetBurst().GetName(), c.GetPost().GetName())
+	}
 }
 
 // fromAndTo adds the required flags of a change between NICs.

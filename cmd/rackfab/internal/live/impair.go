@@ -3,12 +3,13 @@ package live
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -48,5 +49,5 @@ func impairedText(nodes []string) string {
 	if len(nodes) == 0 {
 		return "the bus is not impaired"
 	}
-	return fmt.Sprintf("the bus is impaired for %d nodes: %s", len(nodes), strings.Join(nodes, ", "))
+	return fmt.Sprintf("the bus is impaired for %s: %s", unit.Counted(len(nodes), "node"), topology.JoinNames(nodes))
 }

@@ -28,7 +28,8 @@ func statusCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(c.OutOrStdout(), view(nil, &rackfabv1.WatchResponse{Status: out.GetStatus(), Nodes: stats.GetNodes()}, watchRows))
+		text := view(nil, &rackfabv1.WatchResponse{Status: out.GetStatus(), Nodes: stats.GetNodes()}, watchRows)
+		_, err = fmt.Fprint(c.OutOrStdout(), table.WrapFor(c.OutOrStdout(), text))
 		return err
 	})
 }

@@ -107,7 +107,7 @@ func (f *upFlags) check(c *cobra.Command) error {
 	faults := []error{f.telemetry.Check(c)}
 	if f.controller != "" {
 		faults = append(faults, cli.Unused(c, "excluded by --controller: the rack is already up", "address", "http", "journal", "nats-url", "nats-nkey"))
-	} else if f.telemetry.Address != telemetry.Own {
+	} else if f.telemetry.Address != telemetry.Own && f.http != telemetry.Off {
 		faults = append(faults, cli.Unused(c, "the page is that of the rack's own collector: needs --collector own", "http"))
 	}
 	return errors.Join(faults...)

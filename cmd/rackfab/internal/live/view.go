@@ -156,6 +156,9 @@ func eventsText(is *rackfabv1.WatchResponse) string {
 	for _, kind := range slices.Sorted(maps.Keys(sum)) {
 		parts = append(parts, fmt.Sprintf("%s %d", kind, sum[kind]))
 	}
+	if parts == nil {
+		return "no events"
+	}
 	return "events: " + strings.Join(parts, ", ")
 }
 

@@ -23,11 +23,15 @@ func watchCommand() *cobra.Command {
 	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 		ctx, cancel := context.WithCancel(c.Context())
 		defer cancel()
-		events, err := api.Watch(ctx, &rackfabv1.WatchRequest{})
+		q, terminal := &rackfabv1.WatchRequest{}, table.IsTerminal(c.OutOrStdout())
+		if !terminal {
+			q.EveryMs = lineEveryMs
+		}
+		events, err := api.Watch(ctx, q)
 		if err != nil {
 			return err
 		}
-		if !table.IsTerminal(c.OutOrStdout()) {
+		if !terminal {
 			return watchLines(c, events)
 		}
 		p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx), tea.WithoutSignalHandler()) // a signal ends ctx
@@ -54,6 +58,9 @@ func watchCommand() *cobra.Command {
 		return endOfEvents(c, s.is.GetStatus(), <-ended)
 	})
 }
+
+// lineEveryMs is the time between two lines of watch without a terminal, in milliseconds.
+const lineEveryMs = 5000
 
 // watchLines prints one status line per event, for output that is not a terminal.
 func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) error {

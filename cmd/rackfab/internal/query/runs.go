@@ -48,7 +48,7 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 	text := fmt.Sprintf("%s\n%s\nrequests: %d refused, %d waiting, %d forwarded, %d dropped on the way\n%s on disk in %s; %d evicted, %d left out as damaged",
 		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()),
 		n.GetRefusedRequests(), n.GetQueuedRequests(), n.GetForwardedRequests(), n.GetForwardDroppedRequests(),
-		unit.Bytes(n.GetStoredBytes()), unit.Counted(len(runs), "run"), n.GetRunsEvicted(), n.GetRunsDamaged())
+		cli.Round(unit.Bytes(n.GetStoredBytes()), cli.Digits), unit.Counted(len(runs), "run"), n.GetRunsEvicted(), n.GetRunsDamaged())
 	_, err := fmt.Fprintf(w, "\n%s\n", table.WrapFor(w, text))
 	return err
 }
