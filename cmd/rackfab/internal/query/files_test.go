@@ -33,8 +33,11 @@ func (m messages) ListTraces(_ context.Context, q *rackfabv1.ListTracesRequest, 
 // counts the messages that are left.
 func TestFileHasMessagesThatOverlap(t *testing.T) {
 	api := messages{all: []*rackfabv1.TraceSummary{
-		{TraceId: "spans", StartPs: 0, DurationPs: 900}, {TraceId: "before", StartPs: 0, DurationPs: 400},
-		{TraceId: "into", StartPs: 400, DurationPs: 200}, {TraceId: "within", StartPs: 550, DurationPs: 10}, {TraceId: "after", StartPs: 600, DurationPs: 10},
+		{TraceId: "spans", StartPs: 0, DurationPs: 900},
+		{TraceId: "before", StartPs: 0, DurationPs: 400},
+		{TraceId: "into", StartPs: 400, DurationPs: 200},
+		{TraceId: "within", StartPs: 550, DurationPs: 10},
+		{TraceId: "after", StartPs: 600, DurationPs: 10},
 	}}
 	for most, want := range map[int32][]string{0: {"spans", "into", "within"}, 2: {"spans", "into"}} {
 		f := traceFlags{q: rackfabv1.ListTracesRequest{FromPs: 500, ToPs: 600, Limit: most}}
