@@ -54,7 +54,7 @@ func sweepCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values, separated by commas; 1KiB..64MiB*2 and 10us..50us+10us are ranges")
+	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values, `KEY=VALUES`, separated by commas; 1KiB..64MiB*2 and 10us..50us+10us are ranges")
 	schemesFlag(c, &f.schemes, "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")

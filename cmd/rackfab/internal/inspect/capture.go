@@ -58,7 +58,7 @@ func captureCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.at, "at", nil, "ports to capture at, repeatable")
+	flags.StringArrayVar(&f.at, "at", nil, "`ports` to capture at, repeatable")
 	cli.TimeFlag(c, &f.window.From, "from", "", "first instant of fabric time (default: 0, or as early as possible on a running rack)")
 	cli.TimeFlag(c, &f.window.To, "to", "", "end of the window in fabric time, exclusive (default: the end of the run, or Ctrl-C)")
 	cli.Var(c, "for", "time", "", "span of fabric time, instead of --to", positive(unit.ParseTime, &f.span))

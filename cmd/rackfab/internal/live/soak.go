@@ -64,7 +64,7 @@ func soakCommand() *cobra.Command {
 	flags.Float64Var(&f.most, "most", 1, "limit of the growth of a process's heap in use, in MiB in 10 minutes")
 	flags.StringVar(&f.from, "from", "", "NICs that send (default: all others)")
 	flags.StringVar(&f.to, "to", "", "NIC that receives (default: the last one)")
-	flags.Int32Var(&f.flows, "flows", 4, "flows of each sender in each burst")
+	flags.Int32Var(&f.flows, "flows", 4, "`number` of flows of each sender in each burst")
 	flags.StringVar(&f.size, "size", "16KB", "size of each flow")
 	flags.StringVar(&f.http, "http", telemetry.Off, "address of the web page of the rack's own collector, whose history takes up to 24 MiB in the first hour, or off")
 	flags.StringVar(&f.folder, "folder", "", "folder of journal and telemetry (default: a temporary one, which is removed)")

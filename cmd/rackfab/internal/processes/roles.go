@@ -149,7 +149,7 @@ func busCommand() *cobra.Command {
 	c.Flags().StringVar(&f.keys, "keys", "", "folder with the keys of the members that may connect: DIR/<member>/nkey")
 	c.Flags().BoolVar(&f.create, "make", false, "create the missing keys of the members that have folders, and with --tls their certificates")
 	c.Flags().BoolVar(&f.open, "open", false, "permit everything to everybody, without keys")
-	c.Flags().StringArrayVar(&f.workers, "worker", nil, "names and ranges of the nodes of a worker, which has the key of the first one, h0..h7,s0; once per worker")
+	c.Flags().StringArrayVar(&f.workers, "worker", nil, "names and ranges of the `nodes` of a worker, which has the key of the first one, h0..h7,s0; once per worker")
 	c.Flags().StringVar(&f.cluster, "cluster", "", "HOST:PORT for the other servers of the bus (default: none)")
 	c.Flags().StringSliceVar(&f.routes, "routes", nil, "HOST:PORT of --cluster of other servers; one that runs is enough")
 	c.Flags().BoolVar(&f.print, "print-users", false, "print the users of --keys and their permissions for the configuration of a stock nats-server, and exit")

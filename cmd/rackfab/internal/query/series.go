@@ -69,7 +69,7 @@ func seriesCommand() *cobra.Command {
 	flags, s := c.Flags(), f.q.GetSelect()
 	runFlag(c, &s.Run, "the latest run")
 	flags.StringVar(&s.Node, "node", "", "series of this node")
-	flags.Int32Var(&f.port, "port", 0, "series of this port")
+	flags.Int32Var(&f.port, "port", 0, "series of the port with this `number`")
 	flags.StringVar(&s.Peer, "peer", "", "series of the port to this node")
 	flags.StringVar(&s.Flow, "flow", "", "series of this flow")
 	flags.StringVar(&s.Direction, "direction", "", "in or out")
