@@ -46,6 +46,29 @@ const leafSpine = `((leaves, hosts, spines) => {
 	return m.build({nodes, links});
 })`
 
+// paper is the rack of pcn-16to2, with its flows and the burst.
+const paper = `(() => {
+	const hosts = Array.from({length: 16}, (_, i) => "h" + i), link = (a, b) => ({a, b, rateBps: "40000000000"});
+	const links = [link("h0", "s0"), link("h1", "s0"), link("s0", "s1"), ...[...hosts.slice(2), "r0", "r1"].map((n) => link(n, "s1"))], ports = new Map();
+	const next = (n) => (ports.set(n, (ports.get(n) ?? -1) + 1), ports.get(n));
+	for (const l of links) Object.assign(l, {aPort: next(l.a), bPort: next(l.b)});
+	const long = ["0", "1"].map((i) => ({name: "F" + i, from: "h" + i, to: "r" + i, path: ["h" + i, "s0", "s1", "r" + i]}));
+	return m.build({nodes: [...hosts, "r0", "r1", "s0", "s1"].map((name) => ({name, ...(name[0] === "s" ? {kind: "NODE_KIND_SWITCH", layer: 1} : {})})), links,
+		flows: [...long, ...hosts.slice(2).map((from) => ({name: "burst/" + from + "/0", burst: "burst", from, to: "r1", path: [from, "s1", "r1"]}))]});
+})()`
+
+// faults is a function that returns the numbers of boxes of a drawing, of overlaps, and of
+// boxes outside the drawing.
+const faults = `(({boxes, width, height}) => {
+	const out = boxes.filter((b) => b.x - b.w / 2 < -1 || b.x + b.w / 2 > width + 1 || b.y - b.h / 2 < -1 || b.y + b.h / 2 > height + 1).length;
+	let over = 0;
+	for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+		const a = boxes[i], b = boxes[j];
+		if (Math.min(a.x + a.w / 2, b.x + b.w / 2) - Math.max(a.x - a.w / 2, b.x - b.w / 2) > 1 && Math.min(a.y + a.h / 2, b.y + b.h / 2) - Math.max(a.y - a.h / 2, b.y - b.h / 2) > 1) over++;
+	}
+	return boxes.length + " " + over + " " + out;
+})`
+
 // The modules of the page compute what it shows, tested without a rack.
 func TestPageModules(t *testing.T) {
 	b := modules(t)
@@ -151,16 +174,20 @@ func TestPageModules(t *testing.T) {
 		"nodes of large racks do not overlap, and lie in the drawing": {
 			`[[2, 16, 1], [4, 30, 4], [30, 32, 18]].flatMap(([leaves, hosts, spines]) => [[920, 340], [340, 600]].flatMap(([w, h]) => [false, true].map((open) => {
 				const model = ` + leafSpine + `(leaves, hosts, spines), scene = m.sceneOf(model, open ? new Set(m.leavesOf(model).keys()) : m.openAtFirst(model));
-				const {boxes, width, height} = m.place(scene, w, h);
-				const out = boxes.filter((b) => b.x - b.w / 2 < -1 || b.x + b.w / 2 > width + 1 || b.y - b.h / 2 < -1 || b.y + b.h / 2 > height + 1).length;
-				let over = 0;
-				for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
-					const a = boxes[i], b = boxes[j];
-					if (Math.min(a.x + a.w / 2, b.x + b.w / 2) - Math.max(a.x - a.w / 2, b.x - b.w / 2) > 1 && Math.min(a.y + a.h / 2, b.y + b.h / 2) - Math.max(a.y - a.h / 2, b.y - b.h / 2) > 1) over++;
-				}
-				return boxes.length + " " + over + " " + out;
+				return ` + faults + `(m.place(scene, w, h));
 			}))).join(", ")`,
 			"35 0 0, 35 0 0, 35 0 0, 35 0 0, 12 0 0, 128 0 0, 12 0 0, 128 0 0, 78 0 0, 1008 0 0, 78 0 0, 1008 0 0",
+		},
+		"nodes of small racks do not overlap in narrow drawings, and are drawn large": {
+			`(() => {
+				const model = ` + paper + `, scene = m.sceneOf(model, m.openAtFirst(model)), found = new Set();
+				for (let w = 250; w <= 390; w += 10) for (let h = 360; h <= 520; h += 8) {
+					const drawn = m.place(scene, w, h);
+					found.add(` + faults + `(drawn) + (drawn.height > 1.05 * h ? " small" : ""));
+				}
+				return [...found].join(", ");
+			})()`,
+			"20 0 0",
 		},
 		"a collapsed leaf has the sum of its links": {
 			`(() => {

@@ -26,7 +26,7 @@ export function place(scene, width, height) {
   const pitch = placeLeaves(plan, size, cell, sizes, at);
   placeColumns(plan, size, cell, at);
   hang(plan, size, cell, at);
-  const boxes = boxesOf(scene, plan, at, flat, size, sizes);
+  const boxes = boxesOf(scene, plan, at, flat, size, sizes, size.u - rest(plan, sizes, cell, size.v));
   const ends = portsOf(scene, boxes, flat, new Set(plan.band));
   return { flat, width: width * grow, height: height * grow, boxes, ends, dense: pitch < cell.v || scene.lanes.length > 240 };
 }
@@ -78,11 +78,18 @@ function depth(group, leaves, sizes, cell, v) {
   return Math.max(0, ...nics.map((n) => (sizes[n].v > cell.v || sizes[n].u > cell.u ? sizes[n].u + 10 : 0)), nics.length ? staggered(nics, cell, v) * cell.u : 0);
 }
 
-// length returns the space along u that all columns need.
+// length returns the space along u that all columns need, with the ports of the band as
+// close to each other as they may be.
 function length(plan, sizes, cell, v) {
-  const wide = (list) => Math.max(0, ...list.map((n) => sizes[n.index].u));
-  const columns = [plan.left, ...plan.columns, plan.right].map(wide).filter(Boolean);
-  return stacks(plan).reduce((sum, [group, leaves]) => sum + depth(group, leaves, sizes, cell, v), 0) + columns.reduce((a, b) => a + b, 0) + (columns.length + 1) * 60;
+  const own = sizes[plan.bandLeaf]?.u ?? 0;
+  return rest(plan, sizes, cell, v) + Math.max(own, portsLong(plan.band.length, closest));
+}
+
+// rest returns the space along u that all but the switch of the band needs.
+function rest(plan, sizes, cell, v) {
+  const wide = (list) => Math.max(0, ...list.map((n) => (n.index === plan.bandLeaf ? 0 : sizes[n.index].u)));
+  const columns = [plan.left, ...plan.columns, plan.right].filter((list) => list.length);
+  return stacks(plan).reduce((sum, [group, leaves]) => sum + depth(group, leaves, sizes, cell, v), 0) + columns.map(wide).reduce((a, b) => a + b, 0) + (columns.length + 1) * 60;
 }
 
 // middleOf returns where a single switch lies along v: above the middle if there is a band.
@@ -147,9 +154,14 @@ function hang(plan, size, cell, at) {
   });
 }
 
-const pitchOf = (n, space) => Math.min(13, Math.max(4, space / Math.max(n, 1)));
+const closest = 4, widest = 13; // pixels between ports
 
-function boxesOf(scene, plan, at, flat, size, sizes) {
+const pitchOf = (n, space) => Math.min(widest, Math.max(closest, space / Math.max(n, 1)));
+
+// portsLong returns the length of an edge of a switch with n ports.
+const portsLong = (n, pitch) => (n ? n * pitch + 22 : 0);
+
+function boxesOf(scene, plan, at, flat, size, sizes, space) {
   return scene.nodes.map((n) => {
     const p = at[n.index] ?? { u: size.u / 2, v: size.v / 2 };
     let { u: du, v: dv } = sizes[n.index];
@@ -157,7 +169,7 @@ function boxesOf(scene, plan, at, flat, size, sizes) {
       const across = Math.max(plan.near.get(n.index)?.length ?? 0, plan.far.get(n.index)?.length ?? 0, n.lanes.length - 1 - (plan.bandLeaf === n.index ? plan.band.length : 0), 2);
       const along = plan.bandLeaf === n.index ? plan.band.length : 0;
       dv = Math.max(dv, Math.min(Math.max(flat ? 84 : 88, across * pitchOf(across, size.v - 40) + 22), (p.room ?? size.v) - 14));
-      du = Math.max(du, along * pitchOf(along, size.u * 0.5) + 22);
+      du = Math.max(du, portsLong(along, pitchOf(along, space - 22)));
     }
     const [w, h] = flat ? [du, dv] : [dv, du];
     const [x, y] = flat ? [p.u, p.v] : [p.v, p.u];
