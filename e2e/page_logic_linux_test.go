@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
 	return b
 }
 
@@ -84,19 +84,38 @@ func TestPageModules(t *testing.T) {
 			`(() => {
 				const {model, frames} = ` + pair + `;
 				const of = (node) => new m.Series(model, {kind: "node", node}).over({frames, edits: 0}).filter((g) => g.name.startsWith("PAUSE"))
-					.map((g) => g.name + " " + g.lines.filter((l) => l.peak > 0).map((l) => l.name)).join("; ");
+					.map((g) => g.name.replace(" per ms, mean over 250 us", "") + " " + g.lines.filter((l) => l.peak > 0).map((l) => l.name)).join("; ");
 				return of(2) + " | " + of(1) + " | " + of(0);
 			})()`,
-			"PAUSE sent per ms s1->s0; PAUSE received per ms  | PAUSE sent per ms ; PAUSE received per ms s1->s0 | PAUSE received per ms ; PAUSE sent per ms ",
+			"PAUSE sent s1->s0; PAUSE received  | PAUSE sent ; PAUSE received s1->s0 | PAUSE received ; PAUSE sent ",
 		},
 		"the panel of a link shows PAUSE in both directions": {
 			`(() => {
 				const {model, frames} = ` + pair + `;
 				const of = (lane) => new m.Series(model, {kind: "lane", lane: model.laneById.get(lane)}).over({frames, edits: 0}).filter((g) => g.name.startsWith("PAUSE"))
-					.map((g) => g.name + " " + g.lines.map((l) => l.name + " " + l.peak)).join("; ");
+					.map((g) => g.name.replace(" per ms, mean over 250 us", "") + " " + g.lines.map((l) => l.name + " " + l.peak)).join("; ");
 				return of("s1->s0") + " | " + of("s0->s1");
 			})()`,
-			"PAUSE sent per ms s1->s0 10; PAUSE received per ms s0->s1 0 | PAUSE sent per ms s0->s1 0; PAUSE received per ms s1->s0 10",
+			"PAUSE sent s1->s0 10; PAUSE received s0->s1 0 | PAUSE sent s0->s1 0; PAUSE received s1->s0 10",
+		},
+		"a PAUSE counts the same whatever the distance of the frames, in the tile, the strip and the panel": {
+			`[5e6, 50e6, 125e6].map((apart) => {
+				const {model, frames} = ` + pair + `, history = new m.History(), lane = model.laneById.get("s0->s1");
+				for (let at = 0; at <= 2e9; at += apart) history.add({...frames[at > 1e9 ? 1 : 0], at});
+				const rates = history.frames.map((f, i) => m.snapshot(model, f, history.frames[i - 1], history.frames[m.since(history.frames, i)]).lanes[lane].calmPauseRate);
+				const series = new m.Series(model, {kind: "lane", lane}).over(history).find((g) => g.name.startsWith("PAUSE received"));
+				const over = (points) => points.filter((v) => v > 0).length * apart / 1e6 + " us of " + Math.max(...points);
+				return [rates, series.lines[0].points.map((p) => p[1]), history.outline.points.map((p) => p.rate)].map(over).join(", ");
+			}).join("; ")`,
+			"250 us of 4, 250 us of 4, 250 us of 4; 250 us of 4, 250 us of 4, 250 us of 4; 250 us of 4, 250 us of 4, 250 us of 4",
+		},
+		"an outline with fewer points keeps the largest rate of PAUSE": {
+			`(() => {
+				const {frames} = ` + pair + `, h = new m.History();
+				for (let i = 0; i < 10000; i++) h.add({...frames[i > 5000 ? 1 : 0], at: i * 50e6});
+				return String(h.outline.points.length < 5000 && Math.max(...h.outline.points.map((p) => p.rate)));
+			})()`,
+			"4",
 		},
 		"the panel of a NIC shows entropy moves, if there are any": {
 			`(() => {
@@ -104,9 +123,9 @@ func TestPageModules(t *testing.T) {
 				frames[1].nodes[0].e = [400, 50, 0];
 				frames[2].nodes[0].e = [400, 150, 1];
 				return [0, 3].map((node) => new m.Series(model, {kind: "node", node}).over({frames: frames.slice(0, 3), edits: 0}).filter((g) => g.name.startsWith("entropy"))
-					.map((g) => g.name + ": " + g.lines.map((l) => l.name + " " + l.points.map(([, v]) => v)).join("; "))).join(" | ");
+					.map((g) => g.name + ": " + g.lines.map((l) => l.name + " " + l.points.map(([, v]) => Math.round(v))).join("; "))).join(" | ");
 			})()`,
-			"entropy moves per ms: skipped 4000,0; recycled 500,2000; freezes 0,20 | ",
+			"entropy moves per ms, mean over 250 us: skipped 4000,2667; recycled 500,1000; freezes 0,7 | ",
 		},
 		"a congestion tree stays between RESUME and the next PAUSE": {
 			`(() => {
@@ -123,7 +142,7 @@ func TestPageModules(t *testing.T) {
 				const {model, frames} = ` + pair + `, all = new m.History();
 				frames.forEach((f, i) => all.add({...f, seen: i * 30}));
 				return [[4, true], [4, false]].map(([at, live]) => {
-					const held = m.heldFrames(all, at, live), snap = m.snapshot(model, frames[at], frames[at - 1], frames[m.since(all, at)], held);
+					const held = m.heldFrames(all, at, live), snap = m.snapshot(model, frames[at], frames[at - 1], frames[m.since(all.frames, at)], held);
 					return held.length + " " + m.trees(model, snap).map((t) => model.lanes[t.port].id + " " + t.cycle);
 				}).join("; ");
 			})()`,

@@ -1,21 +1,17 @@
 // What a snapshot means: congestion trees and their victims.
 
+import { since } from "./frames.js";
 import { QUEUE, portOf } from "./model.js";
 
-const calmly = 250e6; // ps over which rates of PAUSE and of flows are averaged
 const hold = 700; // ms for which trees and victims stay while the rack runs
 const most = 40; // frames of a hold time that are read
-
-// since returns the index of the frame that the rates of a frame refer to: 250 us before
-// it, or -1 if there is none.
-export const since = (history, index) => Math.min(history.indexAt(history.frames[index].at - calmly), index - 1);
 
 // heldFrames returns the frames of the hold time that ends with a frame: 250 us, so that a
 // tree stays between a RESUME and the next PAUSE; and while the rack runs at least 0.7 s of
 // the viewer's time, so that it does not flicker. In the past it depends on the instant alone.
 export function heldFrames(history, index, live) {
   const { frames } = history, { seen } = frames[index];
-  let first = Math.max(0, since(history, index));
+  let first = Math.max(0, since(frames, index));
   while (live && first > 0 && frames[first - 1].seen > seen - hold) first--;
   const list = [], step = Math.max(1, Math.ceil((index - first) / most));
   for (let i = first; i < index; i += step) list.push(frames[i]);

@@ -4,8 +4,9 @@ import { h, byId, put, mark, notice, toast } from "./dom.js";
 import * as api from "./api.js";
 import * as format from "./format.js";
 import { build, snapshot } from "./model.js";
-import { heldFrames, since, trees, victims } from "./analysis.js";
+import { heldFrames, trees, victims } from "./analysis.js";
 import { explain } from "./explain.js";
+import { since } from "./frames.js";
 import { Find } from "./find.js";
 import { Help } from "./help.js";
 import { History } from "./history.js";
@@ -102,7 +103,7 @@ function paint(now) {
   app.index = Math.min(app.index, frames.length - 1);
   const frame = frames[app.index];
   if (frame.nodes.length !== app.model.nodes.length) return; // of another rack
-  app.since = frames[since(app.history, app.index)];
+  app.since = frames[since(frames, app.index)];
   app.snap = snapshot(app.model, frame, frames[app.index - 1], app.since, heldFrames(app.history, app.index, app.live || time.playing !== null));
   app.trees = trees(app.model, app.snap);
   app.victims = victims(app.model, app.snap, app.trees);

@@ -28,6 +28,9 @@ export function thin(points, limit = most) {
   return out;
 }
 
+// asBins adds the corners of bins: each value is that of the time since the previous point.
+export const asBins = (points) => points.flatMap(([t, v], i) => (i ? [[points[i - 1][0], v], [t, v]] : [[t, v]]));
+
 // nice returns a round number of at least v.
 function nice(v) {
   if (!(v > 0)) return 1;
@@ -38,8 +41,9 @@ function nice(v) {
 export const topOf = (lines) => nice(Math.max(...lines.flatMap((l) => l.points.map((p) => p[1])), 0));
 
 // chart draws lines [{name, points: [[ps, value]]}] with options {width, height, from,
-// to, top, show (of values), cursor, label, onpick, span}. onpick gets the instant of a
-// click; a span has set, zoom, move and clear, for drags and the wheel along the time axis.
+// to, top, show (of values), bins (each value is that of the time since the previous one),
+// cursor, label, onpick, span}. onpick gets the instant of a click; a span has set, zoom, move
+// and clear, for drags and the wheel along the time axis.
 export function chart(svg, lines, o) {
   const { width, height } = o, left = 52, right = 8, above = 6, below = 18;
   const w = Math.max(width - left - right, 10), hgt = height - above - below;
@@ -61,7 +65,7 @@ export function chart(svg, lines, o) {
     parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(t, to - from) }));
   }
   lines.forEach((l, i) => {
-    const points = thin(l.points.filter((p) => p[0] >= from && p[0] <= to));
+    const part = thin(l.points.filter((p) => p[0] >= from && p[0] <= to)), points = o.bins ? asBins(part) : part;
     let d = "";
     points.forEach(([t, v], k) => {
       const at = `${x(t).toFixed(1)} ${y(v).toFixed(1)}`;
@@ -74,7 +78,7 @@ export function chart(svg, lines, o) {
     parts.push(s("line", { class: "cursor", x1: x(o.cursor), x2: x(o.cursor), y1: above, y2: above + hgt }));
   }
   svg.replaceChildren(...parts, ...(svg.band ? [svg.band] : []));
-  svg.scale = { from, to, left, w, x, y, above, hgt, lines, show: o.show };
+  svg.scale = { from, to, left, w, x, y, above, hgt, lines, show: o.show, bins: o.bins };
   if (!svg.dataset.live) trackPointer(svg, o);
 }
 
@@ -91,8 +95,8 @@ function trackPointer(svg, { onpick, span }) {
     svg.querySelector(".under")?.remove();
     const t = at(e);
     if (t === null) return;
-    const { x, above, hgt, lines, show, left, w } = svg.scale;
-    const values = lines.map((l) => `${lines.length > 1 ? `${l.name} ` : ""}${show(nearest(l.points, t))}`);
+    const { x, above, hgt, lines, show, left, w, bins } = svg.scale;
+    const values = lines.map((l) => `${lines.length > 1 ? `${l.name} ` : ""}${show(valueAt(l.points, t, bins))}`);
     const text = [format.instant(t), ...values.slice(0, 8)];
     const wide = Math.max(...text.map((v) => v.length)) * 6.1 + 12, tall = text.length * 13 + 6;
     const bx = Math.min(Math.max(x(t) + 8, left), left + w - wide);
@@ -119,13 +123,10 @@ function trackPointer(svg, { onpick, span }) {
   }
 }
 
-function nearest(points, t) {
-  let value = 0;
-  for (const p of points) {
-    if (p[0] > t) break;
-    value = p[1];
-  }
-  return value;
+// valueAt returns the value at an instant: that of the last point before it, or of its bin.
+function valueAt(points, t, bins) {
+  const p = bins ? points.find((v) => v[0] >= t) : points.findLast((v) => v[0] <= t);
+  return p?.[1] ?? 0;
 }
 
 // key lists the lines of a chart.

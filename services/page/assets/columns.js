@@ -3,6 +3,7 @@
 
 import { means } from "./bins.js";
 import { topOf } from "./chart.js";
+import { calmly } from "./frames.js";
 import { History } from "./history.js";
 import { snapshot } from "./model.js";
 import { trees, victims, victimsOver } from "./analysis.js";
@@ -10,7 +11,6 @@ import { metricOf, open } from "./sources.js";
 import { columns as figures, textOf } from "./table.js";
 
 const largest = 6; // lines of a panel
-const calmly = 250e6; // ps before an instant in which a pause counts
 
 // opened opens the sources, each once. A source that cannot be opened has an error.
 const cache = new Map();
@@ -50,7 +50,7 @@ export async function linesOf(id, list, from, to) {
   const m = metricOf(id);
   const all = await Promise.all(list.map(async (c) => {
     const series = await c.series(m);
-    return m.mean ? series.map((l) => ({ ...l, points: means(l.points, l.bin ?? m.mean, m.mean) })) : series;
+    return m.mean ? series.map((l) => (l.bin ? { ...l, points: means(l.points, l.bin, m.mean) } : l)) : series;
   }));
   const size = new Map();
   for (const l of all.flat()) {

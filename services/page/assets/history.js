@@ -2,6 +2,7 @@
 // half goes. Frames hold counters since the start, so any two can be compared. The outline
 // keeps the figures of all frames.
 
+import { indexAt } from "./frames.js";
 import { Outline, outlineOf } from "./outline.js";
 
 const ports = 400e3; // in all frames together
@@ -61,13 +62,5 @@ export class History {
   }
 
   // indexAt returns the index of the last frame at or before an instant, or 0.
-  indexAt(ps) {
-    let low = 0, high = this.frames.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.frames[middle].at <= ps) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
+  indexAt(ps) { return indexAt(this.frames, ps); }
 }

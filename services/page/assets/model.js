@@ -1,6 +1,8 @@
 // The model of a rack: nodes, lanes (one direction of a link, named by its sending end)
 // and flows; and the differences between frames.
 
+import { perMs } from "./frames.js";
+
 // build converts a Topology in protobuf's JSON, in which 64-bit numbers are strings and
 // zero values are missing.
 export function build(t) {
@@ -85,9 +87,9 @@ export function laneAt(model, lane, frame, was) {
   const pauses = was ? Math.max(head[PAUSES_SENT] - headBefore[PAUSES_SENT], 0) : 0;
   const bps = span > 0 ? Math.max(now[SENT] - before[SENT], 0) * 8e12 / span : 0;
   return {
-    bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: span > 0 ? pauses * 1e9 / span : 0,
+    bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: perMs(pauses, 0, span),
     paused: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
-    dropped: now[DROPPED], markRate: span > 0 ? Math.max(now[MARKED] - before[MARKED], 0) * 1e9 / span : 0,
+    dropped: now[DROPPED], markRate: perMs(now[MARKED], before[MARKED], span),
   };
 }
 

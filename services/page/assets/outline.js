@@ -1,6 +1,7 @@
 // A run in a few numbers per frame, for the strip of the whole run: PAUSE frames, the
 // longest queue, and when bursts were active.
 
+import { perMs, since } from "./frames.js";
 import { PAUSES_SENT, QUEUE, wholeOf } from "./model.js";
 
 const most = 4096; // points
@@ -10,17 +11,27 @@ export class Outline {
   constructor() { this.clear(); }
 
   clear() {
-    this.points = []; // {at, pauses: in all since the start, queue: the longest since the previous point}
+    this.points = []; // {at, pauses: in all since the start; since the previous point the longest queue, and the largest rate of PAUSE per ms}
+    this.recent = []; // {at, pauses} of the frames that rates refer to
     this.bursts = new Map(); // name -> {from, to}, in the order of their first frames
   }
 
   // add appends a frame that is later than all others, or has the instant of the last one.
   add(frame) {
-    const { points } = this, now = sum(frame), last = points.at(-1);
+    const { points } = this, now = sum(frame), last = points.at(-1), rate = this.rate(frame.at, now.pauses);
     for (const name of now.bursts) this.note(name, frame.at);
-    if (last?.at === frame.at) Object.assign(last, { pauses: now.pauses, queue: Math.max(last.queue, now.queue) });
-    else points.push({ at: frame.at, pauses: now.pauses, queue: now.queue });
-    if (points.length > most) this.points = points.flatMap((p, i) => (i % 2 ? [{ ...p, queue: Math.max(p.queue, points[i - 1].queue) }] : i === points.length - 1 ? [p] : []));
+    if (last?.at === frame.at) Object.assign(last, { pauses: now.pauses, queue: Math.max(last.queue, now.queue), rate: Math.max(last.rate, rate) });
+    else points.push({ at: frame.at, pauses: now.pauses, queue: now.queue, rate });
+    if (points.length > most) this.points = points.flatMap((p, i) => (i % 2 ? [{ ...p, queue: Math.max(p.queue, points[i - 1].queue), rate: Math.max(p.rate, points[i - 1].rate) }] : i === points.length - 1 ? [p] : []));
+  }
+
+  // rate returns the PAUSE frames per ms in the 250 us before an instant.
+  rate(at, pauses) {
+    const { recent } = this;
+    if (recent.at(-1)?.at === at) recent.pop();
+    recent.push({ at, pauses });
+    recent.splice(0, Math.max(0, since(recent, recent.length - 1)));
+    return perMs(pauses, recent[0].pauses, at - recent[0].at);
   }
 
   note(name, at) {

@@ -83,7 +83,7 @@ export class Panel {
         one.said = head;
       }
       chart(one.svg, c.lines, {
-        width, height: 96, from: app.span.from, to: app.span.to, show: c.show, cursor: snap.at, label: c.name,
+        width, height: 96, from: app.span.from, to: app.span.to, show: c.show, bins: c.bins, cursor: snap.at, label: c.name,
         onpick: (t, e) => app.pick(t, what, e), span: app.span,
       });
     });

@@ -1,15 +1,18 @@
 // Series of the selection over the frames of a run.
 
 import * as format from "./format.js";
+import { perMs, since } from "./frames.js";
 import { laneAt } from "./model.js";
 
+const calmly = " per ms, mean over 250 us";
 const busiest = 4; // ports of a switch
 
 export class Series {
   constructor(model, what) { this.groups = groupsOf(model, what); }
 
-  // over returns the series as charts: {name, show, lines}, rare ones only if a value is not
-  // 0. It reads only frames added since the last call, unless earlier frames have changed.
+  // over returns the series as charts: {name, show, bins, lines}, rare ones only if a value is
+  // not 0. Counts are means over 250 us, drawn as bins, and so refer to an earlier frame than
+  // rates. It reads only frames added since the last call, unless earlier frames have changed.
   over(history) {
     const { frames } = history, all = this.groups.flatMap((g) => g.lines);
     if (this.history !== history || this.edits !== history.edits) {
@@ -17,9 +20,9 @@ export class Series {
       for (const l of all) Object.assign(l, { points: [], peak: 0 });
     }
     for (; this.next < frames.length; this.next++) {
-      const frame = frames[this.next], was = frames[this.next - 1];
+      const frame = frames[this.next], was = frames[this.next - 1], calm = frames[since(frames, this.next)];
       for (const l of all) {
-        const v = l.read(frame, was);
+        const v = l.read(frame, was, calm);
         l.points.push([frame.at, v]);
         l.peak = Math.max(l.peak, v);
       }
@@ -62,19 +65,22 @@ function ofLanes(model, lanes) {
     { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
     pausesSent(model, lanes),
     pausesReceived(model, lanes),
-    { name: "marked frames per ms", show: format.perMs, lines: lines((l) => l.markRate) },
+    { name: `marked frames${calmly}`, show: format.perMs, bins: true, lines: counts(model, lanes, (l) => l.markRate) },
   ];
 }
 
 // PAUSE on x->y is sent by x and pauses y, as in results.json: the PAUSE frames that pause
 // a lane are sent on the opposite lane.
-const pauses = (model, lanes, name) => ({
-  name, show: format.perMs, lines: lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => laneAt(model, model.lanes[lane].back, f, was).pauseRate })),
-});
+const pauses = (model, lanes, name) => {
+  const lines = counts(model, lanes.map((l) => model.lanes[l].back), (l) => l.pauseRate);
+  return { name: name + calmly, show: format.perMs, bins: true, lines: lines.map((l, i) => ({ ...l, name: model.lanes[lanes[i]].id })) };
+};
 
-const pausesSent = (model, lanes) => pauses(model, lanes, "PAUSE sent per ms");
+const counts = (model, lanes, of) => lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was, calm) => of(laneAt(model, lane, f, calm)) }));
 
-const pausesReceived = (model, lanes) => pauses(model, lanes.map((l) => model.lanes[l].back), "PAUSE received per ms");
+const pausesSent = (model, lanes) => pauses(model, lanes, "PAUSE sent");
+
+const pausesReceived = (model, lanes) => pauses(model, lanes.map((l) => model.lanes[l].back), "PAUSE received");
 
 function ofNode(model, node) {
   const n = model.nodes[node];
@@ -87,10 +93,10 @@ function ofNode(model, node) {
     { name: "TX rate and received goodput", show: format.rate, lines: [
       { name: "TX", style: 0, read: (f, was) => lane(f, was).bps },
       { name: "RX goodput", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
-    { ...pausesReceived(model, n.lanes), name: "PAUSE received per ms" },
-    { ...pausesSent(model, n.lanes), name: "PAUSE sent per ms" },
-    { name: "entropy moves per ms", show: format.perMs, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({
-      name, style: i, read: (f, was) => (Math.max(moves(f, node)[i] - moves(was, node)[i], 0) * 1e9) / (f.at - was.at) })) },
+    pausesReceived(model, n.lanes),
+    pausesSent(model, n.lanes),
+    { name: `entropy moves${calmly}`, show: format.perMs, bins: true, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({
+      name, style: i, read: (f, was, calm) => perMs(moves(f, node)[i], moves(calm, node)[i], f.at - calm.at) })) },
   ];
 }
 

@@ -5,7 +5,8 @@ import { call } from "./api.js";
 import * as format from "./format.js";
 import { binOf, sumOf } from "./bins.js";
 import { cabled, collected, finished, pairOf, results, seriesOf } from "./stored.js";
-import { PAUSES_SENT, QUEUE, wholeOf } from "./model.js";
+import { perMs, since } from "./frames.js";
+import { PAUSES_SENT, portOf, QUEUE, wholeOf } from "./model.js";
 
 const gbit = (v) => format.rate(v);
 
@@ -107,12 +108,12 @@ class Sums {
 function lines(app, m) {
   const frames = app.run.frames, { model } = app, sums = new Sums();
   for (let i = 1; i < frames.length; i++) {
-    const f = frames[i], was = frames[i - 1], span = f.at - was.at;
+    const f = frames[i], was = frames[i - 1], span = f.at - was.at, calm = frames[since(frames, i)];
     f.nodes.forEach((n, node) => {
       if (m.by === "port") {
         for (const lane of model.nodes[node].lanes) {
-          const p = n.p[model.lanes[lane].port], b = was.nodes[node].p[model.lanes[lane].port];
-          sums.add(model.lanes[lane].id, f.at, m.id === "queue" ? p[QUEUE] : ((p[PAUSES_SENT] - b[PAUSES_SENT]) * 1e9) / span);
+          const p = n.p[model.lanes[lane].port], b = portOf(calm, node, model.lanes[lane].port);
+          sums.add(model.lanes[lane].id, f.at, m.id === "queue" ? p[QUEUE] : perMs(p[PAUSES_SENT], b[PAUSES_SENT], f.at - calm.at));
         }
       } else if (m.by === "flow") {
         for (const e of n.f ?? []) {

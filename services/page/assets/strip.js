@@ -5,7 +5,7 @@
 import { h, s, mark } from "./dom.js";
 import * as format from "./format.js";
 import { brush } from "./brush.js";
-import { thin, topOf } from "./chart.js";
+import { asBins, thin, topOf } from "./chart.js";
 import { outlineOf } from "./outline.js";
 
 const high = 76, below = 14, small = 14; // pixels: strip, its ticks, and the whole run
@@ -96,7 +96,7 @@ export class Strip {
   drawPart(points, w) {
     const { from, to } = this.app.span, { pauses, queues } = lines(points, from, to);
     const bottom = high - below, x = (t) => left + Math.max(0, Math.min((t - from) / (to - from || 1), 1)) * w;
-    const parts = [], shape = (list, top) => thin(list, 500).map(([t, v]) => `${x(t).toFixed(1)} ${(bottom - (v / top) * (bottom - 6)).toFixed(1)}`).join("L");
+    const parts = [], shape = (list, top) => list.map(([t, v]) => `${x(t).toFixed(1)} ${(bottom - (v / top) * (bottom - 6)).toFixed(1)}`).join("L");
     const tops = [topOf([{ points: queues }]), topOf([{ points: pauses }])];
     for (const share of [0, 0.5, 1]) {
       const y = bottom - share * (bottom - 6), base = share === 1 ? "hanging" : share ? "central" : "auto";
@@ -106,8 +106,8 @@ export class Strip {
     }
     const n = w > 420 ? 4 : 2;
     for (let i = 0; i <= n; i++) parts.push(s("text", { class: "tick", x: left + (w * i) / n, y: high - 2, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(from + ((to - from) * i) / n, to - from) }));
-    if (pauses.length) parts.push(s("path", { class: "s-pause", d: `M${x(pauses[0][0]).toFixed(1)} ${bottom}L${shape(pauses, tops[1])}L${x(pauses.at(-1)[0]).toFixed(1)} ${bottom}Z` }));
-    if (queues.length) parts.push(s("path", { class: "s-queue", d: `M${shape(queues, tops[0])}` }));
+    if (pauses.length) parts.push(s("path", { class: "s-pause", d: `M${x(pauses[0][0]).toFixed(1)} ${bottom}L${shape(asBins(thin(pauses, 500)), tops[1])}L${x(pauses.at(-1)[0]).toFixed(1)} ${bottom}Z` }));
+    if (queues.length) parts.push(s("path", { class: "s-queue", d: `M${shape(thin(queues, 500), tops[0])}` }));
     this.svg.replaceChildren(...parts);
   }
 
@@ -126,9 +126,8 @@ export class Strip {
 function lines(points, from, to) {
   const pauses = [], queues = [];
   points.forEach((p, i) => {
-    const was = points[i - 1], after = points[i + 1];
-    if ((after ?? p).at < from || (was ?? p).at > to) return;
-    pauses.push([p.at, was ? (Math.max(p.pauses - was.pauses, 0) * 1e9) / (p.at - was.at) : 0]);
+    if ((points[i + 1] ?? p).at < from || (points[i - 1] ?? p).at > to) return;
+    pauses.push([p.at, p.rate]);
     queues.push([p.at, p.queue]);
   });
   return { pauses, queues };

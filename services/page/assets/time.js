@@ -35,7 +35,7 @@ export class Time {
         h("label", { class: "small" }, "Step ", this.step),
         h("label", { class: "small" }, "Pace ", this.pace)),
       this.strip.box,
-      h("div", { class: "strip-key" }, h("span", { class: "k-queue", text: "longest queue" }), h("span", { class: "k-pause", text: "PAUSE frames" }), h("span", { id: "reach" })));
+      h("div", { class: "strip-key" }, h("span", { class: "k-queue", text: "longest queue" }), h("span", { class: "k-pause", text: "PAUSE frames per ms, mean over 250 us" }), h("span", { id: "reach" })));
     this.playing = null;
   }
 
