@@ -270,6 +270,25 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"1 7 -; 3 9 3; 3 0 3; 7 5 7; peak 9",
 		},
+		"a finished run has no load, and claims none": {
+			`(() => {
+				const topology = {nodes: [{name: "h0"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}], links: [{a: "h0", b: "s0", rateBps: "40000000000"}, {a: "s0", b: "r0", aPort: 1, rateBps: "40000000000"}]};
+				const queue = [{node: "s0", port: 1, timesPs: [50e6, 100e6], values: [7, 9]}], pauses = [{node: "s0", timesPs: [50e6, 100e6], values: [1, 2]}];
+				return [{}, {"rackfab.port.sent": [], "rackfab.port.marks": []}].map((more) => {
+					const r = new m.Recording(topology, {"rackfab.port.queue.max": queue, "rackfab.port.pauses": pauses, ...more}, 50e6), history = new m.History();
+					for (const t of [0, 50e6, 100e6]) history.add(r.frame(t));
+					const app = {model: r.model, history, index: 2, trees: [], victims: new Map(), snap: m.snapshot(r.model, ...[2, 1, 0].map((i) => history.frames[i]))};
+					return ["h0->s0", "s0->r0"].map((id) => {
+						const lane = r.model.laneById.get(id);
+						return [...m.explain(app, {kind: "link", lanes: [[lane]]}), new m.Series(r.model, {kind: "lane", lane}).over(history).map((g) => g.name.split(" per ")[0])].join(" / ");
+					}).join("; ");
+				}).join(" | ");
+			})()`,
+			"h0->s0 paused 3 times in the last 100 us by s0, whose queue to r0 has 9 B / h0->s0, 40 Gbit/s: this run has no load of links / PAUSE sent,PAUSE received; " +
+				"s0->r0, 40 Gbit/s: this run has no load of links, 9 B queued at s0 / queue,PAUSE sent,PAUSE received | " +
+				"h0->s0 paused 3 times in the last 100 us by s0, whose queue to r0 has 9 B / h0->s0 carries 0 of 40 Gbit/s / rate,queue,PAUSE sent,PAUSE received,marked frames; " +
+				"s0->r0 carries 0 of 40 Gbit/s, 9 B queued at s0 / rate,queue,PAUSE sent,PAUSE received,marked frames",
+		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {
 				const model = m.build({nodes: [{name: "h0"}, {name: "h1"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}, {name: "r1"}], links: [{a: "h0", b: "s0"}, {a: "h1", b: "s0", bPort: 1}, {a: "s0", b: "r0", aPort: 2}, {a: "s0", b: "r1", aPort: 3}],

@@ -40,7 +40,8 @@ export function lane(app, i) {
   const { share, span, times } = pausedIn(model, history, index, i), lines = [];
   const amount = share >= 0.005 ? format.share(share) : `${times} ${times === 1 ? "time" : "times"} in`;
   if (share >= 0.005 || times) lines.push(`${name} paused ${amount}${share >= 0.005 ? " of" : ""} the last ${format.time(Math.round(span / 5e7) * 5e7 || span)} by ${to}, ${cause(model, snap, i)}`);
-  lines.push(`${name} carries ${format.rate(l.calmBps)} of ${format.rate(m.rate)}${l.queue ? `, ${format.bytes(l.queue)} queued at ${from}` : ""}${l.dropped ? `, ${format.count(l.dropped)} frames dropped at ${from}` : ""}`);
+  const carries = l.calmBps === null ? `, ${format.rate(m.rate)}: this run has no load of links` : ` carries ${format.rate(l.calmBps)} of ${format.rate(m.rate)}`;
+  lines.push(`${name}${carries}${l.queue ? `, ${format.bytes(l.queue)} queued at ${from}` : ""}${l.dropped ? `, ${format.count(l.dropped)} frames dropped at ${from}` : ""}`);
   return lines;
 }
 
@@ -97,7 +98,7 @@ function group(app, leaf, nics) {
   const paused = nics.filter((_, i) => outs[i].recentlyPaused).map((n) => model.nodes[n].name), cut = nics.filter((_, i) => outs[i].down).map((n) => model.nodes[n].name);
   const own = new Set(nics), victims = [...app.victims.keys()].filter((name) => own.has(model.flows.get(name)?.from));
   return [
-    `${format.ranges(nics.map((n) => model.nodes[n].name))} at ${model.nodes[leaf].name}: TX ${sum(outs)}, RX ${sum(ins)}`,
+    `${format.ranges(nics.map((n) => model.nodes[n].name))} at ${model.nodes[leaf].name}${outs[0].calmBps === null ? "" : `: TX ${sum(outs)}, RX ${sum(ins)}`}`,
     ...(paused.length ? [`${paused.length} of ${nics.length} paused: ${list(paused)}`] : []), ...(cut.length ? [`cut off: ${list(cut)}`] : []),
     ...(victims.length ? [`victims: ${list(victims)}`] : []), "a click opens the leaf",
   ];

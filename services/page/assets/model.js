@@ -78,20 +78,24 @@ const none = [0, 0, 0, 0, 0, 0, 0, 0];
 export const portOf = (frame, node, port) => frame?.nodes[node]?.p[port] ?? none;
 
 // laneAt returns the state of a lane: rate, load of 0 to 1, queue in bytes, PAUSE frames
-// that pause it (in all and per ms), and whether it is paused or down.
+// that pause it (in all and per ms), and whether it is paused or down. What the source of the
+// frames does not have is null.
 export function laneAt(model, lane, frame, was) {
   const l = model.lanes[lane];
   const now = portOf(frame, l.from, l.port), before = portOf(was, l.from, l.port);
   const head = portOf(frame, l.to, l.peer), headBefore = portOf(was, l.to, l.peer);
   const span = was ? frame.at - was.at : 0;
   const pauses = was ? Math.max(head[PAUSES_SENT] - headBefore[PAUSES_SENT], 0) : 0;
-  const bps = span > 0 ? Math.max(now[SENT] - before[SENT], 0) * 8e12 / span : 0;
+  const bps = now[SENT] === null ? null : span > 0 ? Math.max(now[SENT] - before[SENT], 0) * 8e12 / span : 0;
   return {
-    bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: perMs(pauses, 0, span),
+    bps, load: loadOf(bps, l.rate), queue: now[QUEUE], pauses, pauseRate: perMs(pauses, 0, span),
     paused: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
-    dropped: now[DROPPED], markRate: perMs(now[MARKED], before[MARKED], span),
+    dropped: now[DROPPED], markRate: now[MARKED] === null ? null : perMs(now[MARKED], before[MARKED], span),
   };
 }
+
+// loadOf returns the share of a line rate, 0 to 1, or null for an unknown rate.
+const loadOf = (bps, rate) => (bps === null ? null : rate ? Math.min(bps / rate, 1) : 0);
 
 // snapshot returns the state of the rack in a frame, with rates since the previous frame.
 // Calm rates and those of flows refer to an earlier frame, because frames arrive in bursts.
@@ -103,7 +107,8 @@ export function snapshot(model, frame, was, since = was, held = [since, frame]) 
     const now = laneAt(model, l.index, frame, was), calm = laneAt(model, l.index, frame, since);
     const long = first === since ? calm : laneAt(model, l.index, frame, first);
     now.calmPauseRate = calm.pauseRate;
-    now.calmBps = Math.min(calm.bps, l.rate || calm.bps);
+    now.calmBps = calm.bps === null ? null : Math.min(calm.bps, l.rate || calm.bps);
+    now.calmLoad = loadOf(calm.bps, l.rate);
     now.recentlyPaused = long.paused || (portOf(first, l.from, l.port)[FLAGS] & 1) === 1;
     return now;
   });

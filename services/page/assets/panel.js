@@ -111,7 +111,7 @@ export class Panel {
 function facts(model, snap, what, victims) {
   if (what.kind === "lane") {
     const l = snap.lanes[what.lane], m = model.lanes[what.lane];
-    return `${format.rate(m.rate)}, ${format.time(m.delay)} · load ${format.share(l.load)} · queue ${format.bytes(l.queue)}${l.down ? " · down" : l.paused ? " · paused" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
+    return `${format.rate(m.rate)}, ${format.time(m.delay)}${l.calmLoad === null ? "" : ` · load ${format.share(l.calmLoad)}`}${l.queue === null ? "" : ` · queue ${format.bytes(l.queue)}`}${l.down ? " · down" : l.paused ? " · paused" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
   }
   if (what.kind === "node") {
     const n = model.nodes[what.node];

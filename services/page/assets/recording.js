@@ -43,7 +43,8 @@ class Track {
 
 export class Recording {
   // topology is in protobuf's JSON; series holds lists of {node, port, peer, flow, timesPs,
-  // values} by metric, with bins of the given length.
+  // values} by metric, with bins of the given length. What it has no metric of is null; so are
+  // queues of NICs without rackfab.port.sent, as in the files of finished runs.
   constructor(topology, series, bin) {
     this.topology = topology;
     this.model = build(topology);
@@ -54,13 +55,15 @@ export class Recording {
       const node = byName.get(v.node), port = v.port ?? 0;
       return node === undefined || this.model.nodes[node].lanes[port] === undefined ? [] : [{ node, port, at, kind, track: new Track(v) }];
     }));
+    const unknown = ports.filter(([metric]) => !(metric in series)).map((v) => v[1]).filter((at) => at < FLAGS);
+    this.start = this.model.nodes.map((n) => [0, 0, 0, 0, 0, 0, 0, 0].map((v, at) => (unknown.includes(at === QUEUE && n.nic ? SENT : at) ? null : v)));
     this.flows = [...flowsOf(series, byName)].filter((e) => e[1].node !== undefined);
   }
 
   // frame returns the state at an instant; counters count from the first point. Queues and
   // pauses are those of the span before it.
   frame(t, span = this.bin) {
-    const nodes = this.model.nodes.map((n) => ({ p: Array.from({ length: n.lanes.length }, () => [0, 0, 0, 0, 0, 0, 0, 0]), f: [], d: 0 }));
+    const nodes = this.model.nodes.map((n) => ({ p: Array.from({ length: n.lanes.length }, () => [...this.start[n.index]]), f: [], d: null }));
     for (const { node, port, at, kind, track } of this.ports) {
       nodes[node].p[port][at] = kind === "sum" ? track.sum(t) : kind === "flag" ? Number(track.peak(t - span, t) > 0) : track.peak(t - span, t);
     }

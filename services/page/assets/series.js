@@ -11,7 +11,7 @@ export class Series {
   constructor(model, what) { this.groups = groupsOf(model, what); }
 
   // over returns the series as charts: {name, show, bins, lines}, rare ones only if a value is
-  // not 0. Counts are means over 250 us, drawn as bins, and so refer to an earlier frame than
+  // not 0, and without what the frames do not have. Counts are means over 250 us, drawn as bins, and so refer to an earlier frame than
   // rates. It reads only frames added since the last call, unless earlier frames have changed.
   over(history) {
     const { frames } = history, all = this.groups.flatMap((g) => g.lines);
@@ -24,10 +24,12 @@ export class Series {
       for (const l of all) {
         const v = l.read(frame, was, calm);
         l.points.push([frame.at, v]);
+        l.absent = v === null;
         l.peak = Math.max(l.peak, v);
       }
     }
-    return this.groups.filter((g) => !g.rare || g.lines.some((l) => l.peak > 0)).map((g) => (g.of ? { ...g, lines: chosen(g) } : g));
+    const shown = this.groups.filter((g) => !g.lines.every((l) => l.absent) && (!g.rare || g.lines.some((l) => l.peak > 0)));
+    return shown.map((g) => ({ ...g, lines: (g.of ? chosen(g) : g.lines).filter((l) => !l.absent) }));
   }
 }
 
@@ -92,7 +94,7 @@ function ofNode(model, node) {
   return [
     { name: "TX rate and received goodput", show: format.rate, lines: [
       { name: "TX", style: 0, read: (f, was) => lane(f, was).bps },
-      { name: "RX goodput", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
+      { name: "RX goodput", style: 2, read: (f, was) => (f.nodes[node].d === null ? null : (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at)) }] },
     pausesReceived(model, n.lanes),
     pausesSent(model, n.lanes),
     { name: `entropy moves${calmly}`, show: format.perMs, bins: true, rare: true, lines: ["skipped", "recycled", "freezes"].map((name, i) => ({

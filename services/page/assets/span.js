@@ -129,7 +129,7 @@ export function complete(frames, run) {
     f.nodes.forEach((n, k) => {
       const was = known.nodes[k], then = next.nodes[k];
       if (was.x) n.x = was.x;
-      n.d = was.d + share * (then.d - was.d);
+      n.d = was.d === null ? null : was.d + share * (then.d - was.d);
       n.p.forEach((p, j) => { p[FLAGS] |= (was.p[j]?.[FLAGS] ?? 0) & 2; });
     });
   }
