@@ -289,6 +289,16 @@ func TestPageModules(t *testing.T) {
 				"h0->s0 paused 3 times in the last 100 us by s0, whose queue to r0 has 9 B / h0->s0 carries 0 of 40 Gbit/s / rate,queue,PAUSE sent,PAUSE received,marked frames; " +
 				"s0->r0 carries 0 of 40 Gbit/s, 9 B queued at s0 / rate,queue,PAUSE sent,PAUSE received,marked frames",
 		},
+		"a flow counts from 0 at its first frame, and goes on when flows of its sender end": {
+			`(() => {
+				const {model, frames} = ` + pair + `, of = [null, ["b/h0", 2, 1, 0, 2e5], ["b/h0", 2, 1, 0, 6e5], ["b/h0", 1, 1, 0, 4e5], ["b/h0", 1, 1, 0, 5e5]];
+				const all = of.map((e, i) => ({...frames[0], at: i * 50e6, nodes: frames[0].nodes.map((n, k) => (e && k === 0 ? {...n, f: [e]} : n))}));
+				model.flows.set("b/h0", {from: 0, to: 3, burst: "b", paths: []});
+				const calm = all.map((f, i) => m.snapshot(model, f, all[i - 1], all[0], all.slice(0, i + 1)).flows.map((v) => v.goodput / 1e9)).join();
+				return calm + " " + new m.Series(model, {kind: "flow", name: "b/h0"}).over({frames: all, edits: 0})[0].lines[0].points.map((p) => p[1] / 1e9).join();
+			})()`,
+			",32,48,37.333333333333336,32 32,64,16,16",
+		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {
 				const model = m.build({nodes: [{name: "h0"}, {name: "h1"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}, {name: "r1"}], links: [{a: "h0", b: "s0"}, {a: "h1", b: "s0", bPort: 1}, {a: "s0", b: "r0", aPort: 2}, {a: "s0", b: "r1", aPort: 3}],

@@ -97,6 +97,29 @@ export function laneAt(model, lane, frame, was) {
 // loadOf returns the share of a line rate, 0 to 1, or null for an unknown rate.
 const loadOf = (bps, rate) => (bps === null ? null : rate ? Math.min(bps / rate, 1) : 0);
 
+// Indices of counts of a flow's entry in a frame; see frame.go.
+export const FLOW_SENT = 3, ACKED = 4;
+
+// entryOf returns a sender's entry of a flow, or of its flows in a burst, in a frame.
+export const entryOf = (frame, node, name) => frame.nodes[node]?.f?.find((e) => e[0] === name);
+
+// grown returns the growth of a count between two entries of a flow. A flow that the earlier
+// frame lacks began in between, at 0. An entry of several flows loses the counts of those
+// that end: they are assumed to have had as much as the others.
+export function grown(now, before, i) {
+  if (!now || !before) return now?.[i] ?? 0;
+  return Math.max(now[i] - before[i] * Math.min(1, now[1] / before[1]), 0);
+}
+
+// rateOver returns the mean rate of a flow over frames, in bit/s, from the last one without it.
+function rateOver(frames, node, name, i) {
+  const entries = frames.map((f) => entryOf(f, node, name)), first = Math.max(0, entries.lastIndexOf(undefined));
+  let sum = 0;
+  for (let k = first + 1; k < frames.length; k++) sum += grown(entries[k], entries[k - 1], i);
+  const span = frames.at(-1).at - frames[first].at;
+  return span > 0 ? (sum * 8e12) / span : 0;
+}
+
 // snapshot returns the state of the rack in a frame, with rates since the previous frame.
 // Calm rates and those of flows refer to an earlier frame, because frames arrive in bursts.
 // Whether a lane was paused recently, and the longest queues, refer to held, the frames of
@@ -112,16 +135,7 @@ export function snapshot(model, frame, was, since = was, held = [since, frame]) 
     now.recentlyPaused = long.paused || (portOf(first, l.from, l.port)[FLAGS] & 1) === 1;
     return now;
   });
-  const before = new Map();
-  for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
-  const span = since ? frame.at - since.at : 0;
-  const flows = [];
-  frame.nodes.forEach((n) => {
-    for (const [name, count, rate, sent, acked] of n.f ?? []) {
-      const b = before.get(name);
-      const per = (v, i) => (b && b[1] === count && span > 0 ? Math.max(v - b[i], 0) * 8e12 / span : 0);
-      flows.push({ name, count, rate, goodput: per(acked, 4), sent: per(sent, 3) });
-    }
-  });
+  const recent = since ? [since, ...held.filter((f) => f.at > since.at && f.at < frame.at), frame] : [frame];
+  const flows = frame.nodes.flatMap((n, node) => (n.f ?? []).map(([name, count, rate]) => ({ name, count, rate, goodput: rateOver(recent, node, name, ACKED), sent: rateOver(recent, node, name, FLOW_SENT) })));
   return { at: frame.at, frame, held, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
 }

@@ -2,7 +2,7 @@
 
 import * as format from "./format.js";
 import { perMs, since } from "./frames.js";
-import { laneAt } from "./model.js";
+import { ACKED, entryOf, FLOW_SENT, grown, laneAt } from "./model.js";
 
 const calmly = " per ms, mean over 250 us";
 const busiest = 4; // ports of a switch
@@ -47,16 +47,13 @@ function groupsOf(model, what) {
 }
 
 function ofFlow(name, flow) {
-  const entry = (f) => f.nodes[flow.from]?.f?.find((e) => e[0] === name);
-  const grow = (at) => (f, was) => {
-    const now = entry(f), before = entry(was);
-    return now && before && now[1] === before[1] ? (Math.max(now[at] - before[at], 0) * 8e12) / (f.at - was.at) : 0;
-  };
+  const entry = (f) => entryOf(f, flow.from, name);
+  const grow = (at) => (f, was) => (grown(entry(f), entry(was), at) * 8e12) / (f.at - was.at);
   return [
     { name: "goodput and CC rate limit", show: format.rate, lines: [
-      { name: "goodput", read: grow(4), style: 2 },
+      { name: "goodput", read: grow(ACKED), style: 2 },
       { name: "CC rate limit", read: (f) => entry(f)?.[2] ?? 0, style: 0 }] },
-    { name: "TX rate", show: format.rate, lines: [{ name: "TX", read: grow(3), style: 5 }] },
+    { name: "TX rate", show: format.rate, lines: [{ name: "TX", read: grow(FLOW_SENT), style: 5 }] },
   ];
 }
 

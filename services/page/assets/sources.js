@@ -6,7 +6,7 @@ import * as format from "./format.js";
 import { binOf, sumOf } from "./bins.js";
 import { cabled, collected, finished, pairOf, results, seriesOf } from "./stored.js";
 import { perMs, since } from "./frames.js";
-import { PAUSES_SENT, portOf, QUEUE, wholeOf } from "./model.js";
+import { ACKED, entryOf, FLOW_SENT, grown, PAUSES_SENT, portOf, QUEUE, wholeOf } from "./model.js";
 
 const gbit = (v) => format.rate(v);
 
@@ -117,10 +117,9 @@ function lines(app, m) {
         }
       } else if (m.by === "flow") {
         for (const e of n.f ?? []) {
-          const b = was.nodes[node].f?.find((v) => v[0] === e[0]);
-          const grown = (at) => (b && b[1] === e[1] ? (Math.max(e[at] - b[at], 0) * 8e12) / span : 0);
+          const bps = (at) => (grown(e, entryOf(was, node, e[0]), at) * 8e12) / span;
           if (m.id === "rate") sums.add(wholeOf(e[0]), f.at, e[2]);
-          else if (m.id === "goodput" || m.id === "sent") sums.add(wholeOf(e[0]), f.at, grown(m.id === "goodput" ? 4 : 3));
+          else if (m.id === "goodput" || m.id === "sent") sums.add(wholeOf(e[0]), f.at, bps(m.id === "goodput" ? ACKED : FLOW_SENT));
         }
       }
     });
