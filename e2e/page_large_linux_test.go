@@ -121,7 +121,7 @@ func words(t *testing.T, b *browser) {
 	t.Helper()
 	at := b.centre(t, `[data-key="group:leaf0"]`)
 	b.do(t, chromedp.MouseEvent("mouseMoved", at[0], at[1]))
-	b.until(t, `/h0\.\.h29 at leaf0: TX .*[0-9]+ of 30 paused: h1.*victims: .*V/s.test(document.querySelector(".tip:not([hidden])")?.textContent)`)
+	b.until(t, `/h0\.\.h29 at leaf0: TX .*[0-9]+ of 30 recently paused: h1.*victims: .*V/s.test(document.querySelector(".tip:not([hidden])")?.textContent)`)
 	port := `rackfab.model.lanes[rackfab.model.flows.get("V").paths[0][1]]`
 	value[bool](t, b, `(rackfab.choose({ kind: "lane", lane: `+port+`.index }), true)`)
 	b.until(t, `/leaf0->spine\d carries .* of 200 Gbit\/s/.test(document.querySelector("#selected .words").textContent)`)

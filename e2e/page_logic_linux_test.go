@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
 	return b
 }
 
@@ -298,6 +298,17 @@ func TestPageModules(t *testing.T) {
 				return calm + " " + new m.Series(model, {kind: "flow", name: "b/h0"}).over({frames: all, edits: 0})[0].lines[0].points.map((p) => p[1] / 1e9).join();
 			})()`,
 			",32,48,37.333333333333336,32 32,64,16,16",
+		},
+		"the facts of a link and its words have the same load, and a burst the limit of each flow": {
+			`(() => {
+				const model = ` + paper + `, all = [0, 100e6, 200e6, 250e6].map((at, i) => ({at, nodes: model.nodes.map((n) => ({p: n.lanes.map(() => [0, [0, 4e5, 9e5, 1e6][i], 0, 0, 0, 0, 0, 0]), d: 0, f: n.name === "h5" ? [["burst/h5", 16, 640e9, i * 1e5, 0]] : []}))}));
+				const snap = m.snapshot(model, all[3], all[2], all[0]), lane = model.laneById.get("h0->s0"), flow = {kind: "flow", name: "burst/h5"};
+				const app = {model, snap, history: Object.assign(new m.History(), {frames: all}), index: 3, trees: [], victims: new Map()};
+				return [{kind: "lane", lane}, flow].map((what) => m.facts(model, snap, what, app.victims)).concat(m.explain(app, {kind: "link", lanes: [[lane]]}), m.explain(app, flow),
+					m.explain({...app, trees: [{root: model.byName.get("s1"), port: -1, lanes: [{lane}]}]}, {kind: "node", node: model.byName.get("s1")})[0]).join(" / ");
+			})()`,
+			"40 Gbit/s, 0 ps · load 80 % · queue 0 / h5 → r1 · 9.6 Gbit/s in 16 flows, each allowed 40 Gbit/s by congestion control / h0->s0 carries 32 Gbit/s of 40 Gbit/s / " +
+				"burst/h5 to r1: 9.6 Gbit/s in 16 flows, each allowed 40 Gbit/s by congestion control / s1 is the root of a congestion tree of 1 recently paused link",
 		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {

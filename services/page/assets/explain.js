@@ -47,11 +47,18 @@ export function lane(app, i) {
 
 const list = (names, most = 4) => (names.length > most ? `${names.slice(0, most).join(", ")} and ${names.length - most} more` : names.join(", "));
 
+// ratesOf describes the rate of a flow, or of the flows of a sender together, and what
+// congestion control allows each of them.
+export function ratesOf(f) {
+  if (f.count === 1) return `${format.rate(f.goodput)} of ${format.rate(f.rate)} that congestion control allows`;
+  return `${format.rate(f.sent)} in ${f.count} flows, each allowed ${format.rate(f.rate / f.count)} by congestion control`;
+}
+
 // flow explains a flow at its sender.
 export function flow(app, f) {
   const { model, victims } = app, path = model.flows.get(f.name), tree = victims.get(f.name);
   const way = path ? ` to ${model.nodes[path.to].name}` : "";
-  const lines = [`${f.name}${f.count > 1 ? ` (${f.count} flows)` : ""}${way}: ${format.rate(f.count > 1 ? f.sent : f.goodput)} of ${format.rate(f.rate)} that congestion control allows`];
+  const lines = [`${f.name}${way}: ${ratesOf(f)}`];
   const at = tree && path?.paths.flat().findLast((l) => tree.lanes.some((t) => t.lane === l));
   if (at !== undefined) lines.push(`${f.name} is a victim: it crosses ${arrow(model, at)}, which ${model.nodes[model.lanes[at].to].name} pauses, but not ${arrow(model, tree.port)}, where the congestion is`);
   return lines;
@@ -72,7 +79,7 @@ function nic(app, n) {
 
 function treeOf(app, n) {
   const { model, trees } = app, root = trees.find((t) => t.root === n.index);
-  const links = (t) => `${t.lanes.length} paused ${t.lanes.length === 1 ? "link" : "links"}`;
+  const links = (t) => `${t.lanes.length} recently paused ${t.lanes.length === 1 ? "link" : "links"}`;
   if (root?.cycle) return [`${n.name} is in a PFC deadlock: ${links(root)} in a cycle`];
   if (root) return [`${n.name} is the root of a congestion tree of ${links(root)}${root.port >= 0 ? `: the congestion is at ${arrow(model, root.port)}` : ""}`];
   const inside = trees.find((t) => t.lanes.some((l) => model.lanes[l.lane].from === n.index));
@@ -87,7 +94,7 @@ function aSwitch(app, n) {
   return [
     ...treeOf(app, n),
     total ? `${n.name} has ${format.bytes(total)} queued, ${format.bytes(snap.lanes[longest].queue)} of it to ${model.nodes[model.lanes[longest].to].name}` : `${n.name} has no queue`,
-    ...(pausing.length ? [`${n.name} pauses ${list(pausing)}`] : []), ...(by.length ? [`${n.name} is paused by ${list(by)}`] : []), ...(cut.length ? [`its link to ${list(cut)} is cut`] : []),
+    ...(pausing.length ? [`${n.name} has recently paused ${list(pausing)}`] : []), ...(by.length ? [`${n.name} was recently paused by ${list(by)}`] : []), ...(cut.length ? [`its link to ${list(cut)} is cut`] : []),
   ];
 }
 
@@ -99,7 +106,7 @@ function group(app, leaf, nics) {
   const own = new Set(nics), victims = [...app.victims.keys()].filter((name) => own.has(model.flows.get(name)?.from));
   return [
     `${format.ranges(nics.map((n) => model.nodes[n].name))} at ${model.nodes[leaf].name}${outs[0].calmBps === null ? "" : `: TX ${sum(outs)}, RX ${sum(ins)}`}`,
-    ...(paused.length ? [`${paused.length} of ${nics.length} paused: ${list(paused)}`] : []), ...(cut.length ? [`cut off: ${list(cut)}`] : []),
+    ...(paused.length ? [`${paused.length} of ${nics.length} recently paused: ${list(paused)}`] : []), ...(cut.length ? [`cut off: ${list(cut)}`] : []),
     ...(victims.length ? [`victims: ${list(victims)}`] : []), "a click opens the leaf",
   ];
 }

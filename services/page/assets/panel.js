@@ -7,7 +7,7 @@ import { apply } from "./act.js";
 import { pictureButtons, saveCSV } from "./export.js";
 import { rackMarks } from "./marks.js";
 import { Series } from "./series.js";
-import { explain } from "./explain.js";
+import { explain, ratesOf } from "./explain.js";
 
 const title = (model, what) => {
   if (what.kind === "lane") return `Link ${model.lanes[what.lane].id.replace("->", " → ")}`;
@@ -108,7 +108,7 @@ export class Panel {
   }
 }
 
-function facts(model, snap, what, victims) {
+export function facts(model, snap, what, victims) {
   if (what.kind === "lane") {
     const l = snap.lanes[what.lane], m = model.lanes[what.lane];
     return `${format.rate(m.rate)}, ${format.time(m.delay)}${l.calmLoad === null ? "" : ` · load ${format.share(l.calmLoad)}`}${l.queue === null ? "" : ` · queue ${format.bytes(l.queue)}`}${l.down ? " · down" : l.paused ? " · paused" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
@@ -120,7 +120,7 @@ function facts(model, snap, what, victims) {
   }
   const f = model.flows.get(what.name), now = snap.flows.find((v) => v.name === what.name);
   const way = f ? `${model.nodes[f.from].name} → ${model.nodes[f.to].name}` : "";
-  return `${way}${now ? ` · ${format.rate(now.goodput)} of ${format.rate(now.rate)} allowed` : " · ended"}${victims.has(what.name) ? " · victim" : ""}`;
+  return `${way}${now ? ` · ${ratesOf(now)}` : " · ended"}${victims.has(what.name) ? " · victim" : ""}`;
 }
 
 // entropies describes what a NIC did about the paths of its packets.
@@ -179,7 +179,7 @@ export function tiles(box, app) {
   const names = [...victims.keys()];
   const deepest = Math.max(0, ...trees.map((t) => t.depth));
   const list = [
-    ["PAUSE", `${format.count(pauses)}/ms`, paused ? `${paused} ${paused === 1 ? "link" : "links"} paused` : "no link paused", paused > 0],
+    ["PAUSE", `${format.count(pauses)}/ms`, paused ? `${paused} ${paused === 1 ? "link" : "links"} paused now` : "no link paused now", paused > 0],
     ["Congestion tree", deepest ? `${deepest} ${deepest === 1 ? "hop" : "hops"}` : "none", trees.length && trees[0].port >= 0 ? `from ${model.lanes[trees[0].port].id.replace("->", " → ")}` : trees.some((t) => t.cycle) ? "PFC deadlock (cyclic pause)" : "", deepest > 1],
     ["Longest queue", format.bytes(queue), queue ? where : "", false],
     ["Victims", names.length ? names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : "") : "none", names.length ? "paused by congestion elsewhere" : "", names.length > 0],

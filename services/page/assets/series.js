@@ -52,7 +52,7 @@ function ofFlow(name, flow) {
   return [
     { name: "goodput and CC rate limit", show: format.rate, lines: [
       { name: "goodput", read: grow(ACKED), style: 2 },
-      { name: "CC rate limit", read: (f) => entry(f)?.[2] ?? 0, style: 0 }] },
+      { name: flow.burst ? "CC rate limit of each flow" : "CC rate limit", read: (f) => (entry(f)?.[2] ?? 0) / (entry(f)?.[1] || 1), style: 0 }] },
     { name: "TX rate", show: format.rate, lines: [{ name: "TX", read: grow(FLOW_SENT), style: 5 }] },
   ];
 }
