@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel", "chart", "rack"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
 	return b
 }
 
@@ -309,6 +309,23 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"40 Gbit/s, 0 ps · load 80 % · queue 0 / h5 → r1 · 9.6 Gbit/s in 16 flows, each allowed 40 Gbit/s by congestion control / h0->s0 carries 32 Gbit/s of 40 Gbit/s / " +
 				"burst/h5 to r1: 9.6 Gbit/s in 16 flows, each allowed 40 Gbit/s by congestion control / s1 is the root of a congestion tree of 1 recently paused link",
+		},
+		"the values under the pointer stay when the chart is drawn again": {
+			`(() => {
+				const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), said = () => [...svg.querySelectorAll(".under text")].map((v) => v.textContent).join(" ") || "none";
+				document.body.append(svg);
+				const draw = (v) => m.chart(svg, [{name: "a", points: [[0, v], [1e9, v]]}], {width: 300, height: 100, from: 0, to: 1e9, show: String});
+				const point = (kind) => svg.dispatchEvent(new PointerEvent(kind, {clientX: svg.getBoundingClientRect().x + 52 + 120}));
+				draw(1);
+				const all = [said()];
+				for (const step of [() => point("pointermove"), () => draw(2), () => point("pointerleave"), () => draw(3)]) {
+					step();
+					all.push(said());
+				}
+				svg.remove();
+				return all.join(", ");
+			})()`,
+			"none, 0.500 ms 1, 0.500 ms 2, none, none",
 		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {

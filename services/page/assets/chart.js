@@ -80,32 +80,45 @@ export function chart(svg, lines, o) {
   svg.replaceChildren(...parts, ...(svg.band ? [svg.band] : []));
   svg.scale = { from, to, left, w, x, y, above, hgt, lines, show: o.show, bins: o.bins };
   if (!svg.dataset.live) trackPointer(svg, o);
+  if (svg.pointer !== undefined) readout(svg);
 }
 
-// trackPointer shows the values under the pointer, and calls onpick with the instant of a
-// click.
+// instantAt returns the instant at a horizontal position on the page, or null outside of the
+// time axis.
+function instantAt(svg, clientX) {
+  const { from, to, left, w } = svg.scale, box = svg.getBoundingClientRect();
+  const share = ((clientX - box.left) * (svg.viewBox.baseVal.width / box.width) - left) / w;
+  return share >= 0 && share <= 1 ? from + share * (to - from) : null;
+}
+
+// readout draws the values under the pointer.
+function readout(svg) {
+  svg.querySelector(".under")?.remove();
+  const t = svg.pointer === undefined ? null : instantAt(svg, svg.pointer);
+  if (t === null) return;
+  const { x, above, hgt, lines, show, left, w, bins } = svg.scale;
+  const values = lines.map((l) => `${lines.length > 1 ? `${l.name} ` : ""}${show(valueAt(l.points, t, bins))}`);
+  const text = [format.instant(t), ...values.slice(0, 8)];
+  const wide = Math.max(...text.map((v) => v.length)) * 6.1 + 12, tall = text.length * 13 + 6;
+  const bx = Math.min(Math.max(x(t) + 8, left), left + w - wide);
+  svg.append(s("g", { class: "under" },
+    s("line", { x1: x(t), x2: x(t), y1: above, y2: above + hgt }),
+    s("rect", { x: bx, y: 2, width: wide, height: tall, rx: 4 }),
+    text.map((v, i) => s("text", { x: bx + 6, y: 14 + i * 13, text: v }))));
+}
+
+// trackPointer shows the values under the pointer, also when the chart is drawn again, and
+// calls onpick with the instant of a click.
 function trackPointer(svg, { onpick, span }) {
   svg.dataset.live = "1";
-  const at = (e) => {
-    const { from, to, left, w } = svg.scale, box = svg.getBoundingClientRect();
-    const share = ((e.clientX - box.left) * (svg.viewBox.baseVal.width / box.width) - left) / w;
-    return share < 0 || share > 1 ? null : from + share * (to - from);
-  };
   svg.addEventListener("pointermove", (e) => {
-    svg.querySelector(".under")?.remove();
-    const t = at(e);
-    if (t === null) return;
-    const { x, above, hgt, lines, show, left, w, bins } = svg.scale;
-    const values = lines.map((l) => `${lines.length > 1 ? `${l.name} ` : ""}${show(valueAt(l.points, t, bins))}`);
-    const text = [format.instant(t), ...values.slice(0, 8)];
-    const wide = Math.max(...text.map((v) => v.length)) * 6.1 + 12, tall = text.length * 13 + 6;
-    const bx = Math.min(Math.max(x(t) + 8, left), left + w - wide);
-    svg.append(s("g", { class: "under" },
-      s("line", { x1: x(t), x2: x(t), y1: above, y2: above + hgt }),
-      s("rect", { x: bx, y: 2, width: wide, height: tall, rx: 4 }),
-      text.map((v, i) => s("text", { x: bx + 6, y: 14 + i * 13, text: v }))));
+    svg.pointer = e.clientX;
+    readout(svg);
   });
-  svg.addEventListener("pointerleave", () => svg.querySelector(".under")?.remove());
+  svg.addEventListener("pointerleave", () => {
+    delete svg.pointer;
+    readout(svg);
+  });
   if (span) {
     svg.classList.add("picks");
     const band = (x0, x1) => {
@@ -117,7 +130,7 @@ function trackPointer(svg, { onpick, span }) {
   } else if (onpick) {
     svg.classList.add("picks");
     svg.addEventListener("click", (e) => {
-      const t = at(e);
+      const t = instantAt(svg, e.clientX);
       if (t !== null) onpick(t);
     });
   }
