@@ -327,6 +327,24 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"none, 0.500 ms 1, 0.500 ms 2, none, none",
 		},
+		"victims have a label in small racks, at open leaves of large ones, and at collapsed ones": {
+			`[[2, 4, true], [4, 30, true], [4, 30, false]].map(([leaves, hosts, open]) => {
+				const model = ` + leafSpine + `(leaves, hosts, 4), box = document.createElement("div"), frame = (at) => ({at, nodes: model.nodes.map((n) => ({p: n.lanes.map(() => [0, 0, 0, 0, 0, 0, 0, 0]), d: 0}))});
+				box.style = "width: 900px; height: 500px; position: relative";
+				document.body.append(box);
+				model.flows.set("V", {name: "V", burst: "", from: 1, to: 5, paths: [[model.laneById.get("h1->leaf0")]]});
+				const rack = new m.Rack(box, () => {}, () => []);
+				rack.show(model);
+				if (open && !rack.open.size) rack.toggleAll();
+				rack.update(m.snapshot(model, frame(1), frame(0)), [], new Map([["V", {}]]), null);
+				const at = rack.layout.boxes[rack.scene.nodeOf[1]], tag = box.querySelector(".tag").getBBox();
+				const near = Math.abs(tag.x + tag.width / 2 - at.x) < 40 && Math.abs(tag.y + tag.height / 2 - at.y) < at.h / 2 + 12;
+				const text = box.querySelectorAll(".tag-name").length + " " + box.querySelector(".tag-name").textContent + (near ? "" : " elsewhere");
+				box.remove();
+				return text;
+			}).join("; ")`,
+			"1 V victim; 1 h1: V victim; 1 V victim",
+		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {
 				const model = m.build({nodes: [{name: "h0"}, {name: "h1"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}, {name: "r1"}], links: [{a: "h0", b: "s0"}, {a: "h1", b: "s0", bPort: 1}, {a: "s0", b: "r0", aPort: 2}, {a: "s0", b: "r1", aPort: 3}],

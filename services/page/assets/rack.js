@@ -68,7 +68,7 @@ export class Rack {
     this.layout = place(this.scene, width, height);
     mark(this.svg, "viewBox", `0 0 ${width} ${height}`);
     this.svg.classList.toggle("dense", this.layout.dense);
-    this.layers = Object.fromEntries(["halos", "lanes", "paths", "marks", "hits", "nodes", "pulses"].map((name) => [name, s("g", { class: name })]));
+    this.layers = Object.fromEntries(["halos", "lanes", "paths", "marks", "hits", "nodes", "tags", "pulses"].map((name) => [name, s("g", { class: name })]));
     this.world.replaceChildren(...Object.values(this.layers));
     this.lines = this.scene.lanes.map((l) => new Line(this, l));
     this.hits = this.scene.links.map((l) => new Hit(this, l));
@@ -199,17 +199,18 @@ export class Rack {
       const at = scene.nodeOf[flow.from];
       if (victim) tags.set(at, [...(tags.get(at) ?? []), name]);
     }
-    for (const [at, names] of tags) if (!this.layout.dense || scene.nodes[at].group !== undefined) parts.push(...this.tag(at, names));
+    this.layers.tags.replaceChildren(...[...tags].map(([at, names]) => this.tag(at, names)));
     this.nodes.forEach((n) => { n.victim = tags.has(n.node.index); });
     this.layers.paths.replaceChildren(...parts);
   }
 
-  // tag labels victims at their sender.
+  // tag labels victims at their sender: beside it, or over it where NICs are close together.
   tag(at, names) {
-    const box = this.layout.boxes[at], text = `${names[0]}${names.length > 1 ? ` +${names.length - 1}` : ""} ${names.length > 1 ? "victims" : "victim"}`;
+    const box = this.layout.boxes[at], over = this.layout.dense && this.scene.nodes[at].group === undefined;
+    const text = `${over ? `${this.scene.nodes[at].name}: ` : ""}${names[0]}${names.length > 1 ? ` +${names.length - 1}` : ""} ${names.length > 1 ? "victims" : "victim"}`;
     const w = text.length * 6.3 + 12, x = Math.max(w / 2 + 2, Math.min(box.x, this.layout.width - w / 2 - 2));
-    const y = this.layout.flat ? box.y + box.h / 2 + 11 : box.y - box.h / 2 - 11;
-    return [s("rect", { class: "tag", x: x - w / 2, y: y - 8, width: w, height: 16, rx: 8 }), s("text", { class: "tag-name", x, y, text })];
+    const y = over ? box.y : this.layout.flat ? box.y + box.h / 2 + 11 : box.y - box.h / 2 - 11;
+    return s("g", { class: over ? "over" : null }, s("rect", { class: "tag", x: x - w / 2, y: y - 8, width: w, height: 16, rx: 8 }), s("text", { class: "tag-name", x, y, text }));
   }
 
   // reveal brings what is selected into view, and opens its leaf.
