@@ -345,6 +345,17 @@ func TestPageModules(t *testing.T) {
 			}).join("; ")`,
 			"1 V victim; 1 h1: V victim; 1 V victim",
 		},
+		"the picture of a selection has the span and the scheme": {
+			`(() => {
+				const {model, frames} = ` + pair + `, history = new m.History(), snap = m.snapshot(model, frames[1], frames[0]);
+				frames.forEach((f) => history.add(f));
+				const app = {model, snap, history, index: 1, trees: [], victims: new Map(), span: {from: 50e6, to: 120e6}, status: {scheme: "pfc"}, messages: () => false, able: () => false, far: () => []};
+				const panel = new m.Panel(document.createElement("div"), Object.assign(app, {model: {...model, scenario: "pair"}}));
+				panel.show({kind: "lane", lane: 0});
+				return panel.picture().title + ", " + panel.picture().facts[0];
+			})()`,
+			"pair · pfc · Link h0 → s0, 0.050 ms to 0.120 ms; the line marks 0.100 ms",
+		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {
 				const model = m.build({nodes: [{name: "h0"}, {name: "h1"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "r0"}, {name: "r1"}], links: [{a: "h0", b: "s0"}, {a: "h1", b: "s0", bPort: 1}, {a: "s0", b: "r0", aPort: 2}, {a: "s0", b: "r1", aPort: 3}],

@@ -7,6 +7,7 @@ import { apply } from "./act.js";
 import { pictureButtons, saveCSV } from "./export.js";
 import { rackMarks } from "./marks.js";
 import { Series } from "./series.js";
+import { schemeOf } from "./share.js";
 import { explain, ratesOf } from "./explain.js";
 
 const title = (model, what) => {
@@ -98,11 +99,11 @@ export class Panel {
 
   fileName() { return `rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}`; }
 
-  // picture returns the charts with their legends, the instant and the scenario.
+  // picture returns the charts with their legends, the span, the instant, scenario and scheme.
   picture() {
-    const { model, snap, history } = this.app;
+    const { model, snap, span } = this.app;
     return {
-      title: `${model.scenario} · ${title(model, this.what)}`, facts: [`${format.instant(history.frames[0]?.at ?? 0)} to ${format.instant(history.last?.at ?? 0)}; the line marks ${format.instant(snap.at)}`, this.facts.textContent],
+      title: `${model.scenario} · ${schemeOf(this.app)} · ${title(model, this.what)}`, facts: [`${format.instant(span.from)} to ${format.instant(span.to)}; the line marks ${format.instant(snap.at)}`, this.facts.textContent],
       rows: this.charts.map((c, i) => ({ title: this.list[i].name, cells: [{ svg: c.svg }], keys: this.list[i].lines.length > 1 ? key(this.list[i].lines) : [] })),
     };
   }

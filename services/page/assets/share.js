@@ -16,10 +16,13 @@ export async function share() {
   }
 }
 
+// schemeOf returns the scheme of the shown rack.
+export const schemeOf = (app) => (app.stored ? app.source.scheme : app.status?.scheme) || app.model.scheme;
+
 // rackPicture returns the drawing of the rack with its legend, instant and scenario.
 export function rackPicture(app, svg) {
   if (!app.model || !app.snap) throw new Error("there is no rack to save yet");
-  const scheme = (app.stored ? app.source.scheme : app.status?.scheme) || app.model.scheme, names = [...app.victims.keys()];
-  return { title: `${app.model.scenario} · ${scheme}`, rows: [{ cells: [{ svg }], keys: rackMarks() }],
+  const names = [...app.victims.keys()];
+  return { title: `${app.model.scenario} · ${schemeOf(app)}`, rows: [{ cells: [{ svg }], keys: rackMarks() }],
     facts: [`at ${format.instant(app.snap.at)}${app.stored ? ` of ${app.source.label}` : ""}${names.length ? ` · victims: ${names.slice(0, 8).join(", ")}` : ""}`] };
 }
