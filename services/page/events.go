@@ -62,7 +62,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 // events encodes an update as server-sent events.
 func (u update) events() (b []byte) {
 	if u.changed {
-		b = fmt.Appendf(b, "event: rack\ndata: {\"run\":%d,\"absent\":%s,\"since\":%d,\"up\":%t}\n\n", u.run, marshal(u.absent), u.since, u.up)
+		b = fmt.Appendf(b, "event: rack\ndata: {\"run\":%q,\"absent\":%s,\"since\":%d,\"up\":%t}\n\n", u.run, marshal(u.absent), u.since, u.up)
 	}
 	if u.missed > 0 {
 		b = fmt.Appendf(b, "event: missed\ndata: %d\n\n", u.missed)

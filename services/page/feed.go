@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -28,8 +29,9 @@ type feed struct {
 	mu      sync.Mutex
 	ring    ring
 	latest  *frame
-	absence     // of a rack with frames
-	run     int // counts runs
+	absence        // of a rack with frames
+	process string // distinguishes this feed from those of other processes
+	runs    int    // counts runs
 	viewers map[*viewer]struct{}
 	again   context.CancelCauseFunc // ends the stream of the rack, for another polling interval
 	closed  bool
@@ -52,13 +54,13 @@ type absence struct {
 type update struct {
 	frame *frame // nil for none
 	absence
-	run     int
-	changed bool // the absence or run has changed since the previous update
-	missed  int  // frames that were replaced
+	run     string // ID of the run, unique among all processes
+	changed bool   // the absence or run has changed since the previous update
+	missed  int    // frames that were replaced
 }
 
 func newFeed() *feed {
-	return &feed{absence: absence{absent: "no controller"}, viewers: map[*viewer]struct{}{}, again: func(error) {}}
+	return &feed{process: newToken(), absence: absence{absent: "no controller"}, viewers: map[*viewer]struct{}{}, again: func(error) {}}
 }
 
 // follow watches the rack until ctx ends. It reconnects whenever a stream ends.
@@ -115,7 +117,7 @@ func (f *feed) receive(w *rackfabv1.WatchResponse) {
 	if f.latest != nil && next.at < f.latest.at || f.absent != "" {
 		f.ring = ring{}
 		f.latest, f.absence = nil, absence{}
-		f.run++
+		f.runs++
 		f.announce()
 	}
 	if f.latest != nil && string(f.latest.json) == string(next.json) {
@@ -148,10 +150,14 @@ func (f *feed) lose(why string, up bool) {
 	f.announce()
 }
 
+// run returns the ID of the run. Viewers reconnect to the process that follows this one, so
+// that a count alone would not distinguish its runs from the earlier ones.
+func (f *feed) run() string { return fmt.Sprintf("%s-%d", f.process, f.runs) }
+
 // announce notifies all viewers of the run, or of its absence. The caller holds mu.
 func (f *feed) announce() {
 	for v := range f.viewers {
-		v.update = update{absence: f.absence, run: f.run, changed: true, missed: v.missed}
+		v.update = update{absence: f.absence, run: f.run(), changed: true, missed: v.missed}
 		signal(v.ready)
 	}
 }
@@ -172,7 +178,7 @@ func (f *feed) join() *viewer {
 	if f.closed || len(f.viewers) == maxViewers {
 		return nil
 	}
-	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absence: f.absence, run: f.run, changed: true}}
+	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absence: f.absence, run: f.run(), changed: true}}
 	signal(v.ready)
 	if len(f.viewers) == 0 {
 		f.again(errOtherInterval)

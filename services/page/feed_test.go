@@ -175,7 +175,7 @@ func TestLiveStream(t *testing.T) {
 		t.Errorf("a rack whose clock has not started: %s", e)
 	}
 	r.states <- state(1)
-	if e := event(); e != "event: rack\ndata: {\"run\":1,\"absent\":\"\",\"since\":0,\"up\":false}\n" {
+	if e := event(); e != rackEvent(p.feed, 1) {
 		t.Errorf("rack: %s", e)
 	}
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":1,") {
@@ -187,7 +187,7 @@ func TestLiveStream(t *testing.T) {
 		t.Errorf("frame: %s", e)
 	}
 	r.states <- state(3) // an earlier instant: another run
-	if e := event(); e != "event: rack\ndata: {\"run\":2,\"absent\":\"\",\"since\":0,\"up\":false}\n" {
+	if e := event(); e != rackEvent(p.feed, 2) {
 		t.Errorf("rack: %s", e)
 	}
 	event()
@@ -207,6 +207,25 @@ func TestLiveStream(t *testing.T) {
 	close(r.states)
 	if e := event(); !strings.HasPrefix(e, "event: rack\n") || strings.Contains(e, `"absent":""`) || strings.Contains(e, `"since":0`) || !strings.Contains(e, `"up":false`) {
 		t.Errorf("after the end: %s", e)
+	}
+}
+
+// rackEvent returns the event that announces the nth run of a feed.
+func rackEvent(f *feed, n int) string {
+	return fmt.Sprintf("event: rack\ndata: {\"run\":\"%s-%d\",\"absent\":\"\",\"since\":0,\"up\":false}\n", f.process, n)
+}
+
+// A page that is started again announces another run, so that viewers that reconnect drop the
+// frames of the earlier one, even if the new run is behind it.
+func TestRunsOfTwoProcessesDiffer(t *testing.T) {
+	var runs []string
+	for _, at := range []int64{9, 3} {
+		f := newFeed()
+		f.receive(state(at))
+		runs = append(runs, f.next(f.join()).run)
+	}
+	if runs[0] == runs[1] {
+		t.Errorf("both processes announce the run %s", runs[0])
 	}
 }
 

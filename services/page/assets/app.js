@@ -193,7 +193,7 @@ function empty(what) {
   byId("rack").classList.toggle("hidden", Boolean(what));
 }
 
-let run = 0, changes = -1;
+let run = "", changes = -1;
 
 // onRack handles the start of a run, or the reason why there is none.
 async function onRack(event) {
@@ -202,7 +202,7 @@ async function onRack(event) {
   app.lost.absent = event.absent ? { reason: event.absent, since: event.since || Date.now(), up: event.up } : null;
   banner.update();
   if (app.stored) {
-    run = 0;
+    run = "";
     return;
   }
   if (event.absent) {
@@ -213,6 +213,7 @@ async function onRack(event) {
     return;
   }
   if (event.run === run) return;
+  if (run) address.write({ at: null, part: null, sel: null }); // of the run before
   run = event.run;
   empty(null);
   app.run.clear();
@@ -221,7 +222,9 @@ async function onRack(event) {
   app.live = true;
   changes = -1;
   try {
-    app.run.before(await api.get("/api/history"));
+    const frames = await api.get("/api/history");
+    if (event.run !== run) return; // another run has begun
+    app.run.before(frames);
     restore();
     app.refresh();
   } catch (e) {

@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"google.golang.org/grpc"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/page"
+)
+
+// scripted is the controller of a rack of h0, s0 and h1 that shows preset states.
+type scripted struct {
+	rackfabv1.FabricServiceClient
+	states  chan *rackfabv1.WatchResponse
+	refusal error // of every change
+}
+
+func (s *scripted) Watch(ctx context.Context, _ *rackfabv1.WatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[rackfabv1.WatchResponse], error) {
+	return &script{ctx: ctx, states: s.states}, nil
+}
+
+func (s *scripted) Apply(context.Context, *rackfabv1.ApplyRequest, ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
+	return &rackfabv1.ApplyResponse{}, s.refusal
+}
+
+func (s *scripted) GetTopology(context.Context, *rackfabv1.GetTopologyRequest, ...grpc.CallOption) (*rackfabv1.GetTopologyResponse, error) {
+	return &rackfabv1.GetTopologyResponse{Topology: &rackfabv1.Topology{
+		Scenario: "scripted", Scheme: "pfc",
+		Nodes: []*rackfabv1.TopologyNode{{Name: "h0", Kind: rackfabv1.NodeKind_NODE_KIND_NIC}, {Name: "h1", Kind: rackfabv1.NodeKind_NODE_KIND_NIC}, {Name: "s0", Kind: rackfabv1.NodeKind_NODE_KIND_SWITCH, Layer: 1}},
+		Links: []*rackfabv1.TopologyLink{{A: "h0", B: "s0", RateBps: 1e9}, {A: "h1", B: "s0", BPort: 1, RateBps: 1e9}},
+	}}, nil
+}
+
+// script is a stream of the states of a scripted controller.
+type script struct {
+	grpc.ClientStream
+	ctx    context.Context //nolint:containedctx // that of the stream
+	states <-chan *rackfabv1.WatchResponse
+}
+
+func (s *script) Recv() (*rackfabv1.WatchResponse, error) {
+	select {
+	case w := <-s.states:
+		return w, nil
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// show makes the rack show a status, at an instant in ps.
+func (s *scripted) show(at int64, status *rackfabv1.RackStatus) {
+	status.Scenario, status.Scheme, status.AtPs, status.GrantedPs = "scripted", "pfc", at, at
+	port := &rackfabv1.PortStats{SentBytes: at / 1e6}
+	nodes := []*rackfabv1.NodeStats{{Node: "h0", Ports: []*rackfabv1.PortStats{port}}, {Node: "h1", Ports: []*rackfabv1.PortStats{port}}, {Node: "s0", Ports: []*rackfabv1.PortStats{port, port}}}
+	s.states <- &rackfabv1.WatchResponse{Status: status, Nodes: nodes}
+}
+
+func running() *rackfabv1.RackStatus {
+	return &rackfabv1.RackStatus{State: rackfabv1.RackState_RACK_STATE_RUNNING, PacePsPerSecond: 1e8}
+}
+
+func newScripted() *scripted { return &scripted{states: make(chan *rackfabv1.WatchResponse, 8)} }
+
+// servePage serves a page at an address, "" for any, and returns the address and what ends it.
+// before sees each request, and reports whether it has answered it; it may be nil.
+func servePage(t *testing.T, address string, o page.Options, before func(http.ResponseWriter, *http.Request) bool) (string, func()) {
+	t.Helper()
+	p, err := page.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if before == nil || !before(w, r) {
+			p.ServeHTTP(w, r)
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	end := func() {
+		_ = server.Close()
+		p.Close()
+	}
+	t.Cleanup(end)
+	return listener.Addr().String(), end
+}
+
+// A page whose rack is started again drops the frames of the earlier one, although the new
+// rack is behind it, and its process counts runs from 1 as well.
+func TestPageOfARackStartedAgain(t *testing.T) {
+	first, second := newScripted(), newScripted()
+	first.show(9e9, running())
+	address, end := servePage(t, "", page.Options{Fabric: first}, nil)
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/#at=9000us"))
+	b.until(t, `window.rackfab?.snap?.at === 9e9`)
+	end()
+	second.show(3e9, running())
+	servePage(t, address, page.Options{Fabric: second}, nil)
+	b.until(t, `rackfab.snap.at === 3e9 && rackfab.run.length === 1 && rackfab.live && !document.querySelector("#banner:not([hidden])") && !location.hash.includes("at=")`)
+}
