@@ -4,9 +4,12 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	events "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"google.golang.org/grpc"
 
@@ -109,4 +112,47 @@ func TestPageOfARackStartedAgain(t *testing.T) {
 	second.show(3e9, running())
 	servePage(t, address, page.Options{Fabric: second}, nil)
 	b.until(t, `rackfab.snap.at === 3e9 && rackfab.run.length === 1 && rackfab.live && !document.querySelector("#banner:not([hidden])") && !location.hash.includes("at=")`)
+}
+
+// A view whose module cannot be fetched says so, and what to do; it opens once the server
+// answers. No exception is left uncaught.
+func TestPageOpensAViewLater(t *testing.T) {
+	var gone atomic.Bool
+	gone.Store(true)
+	address, _ := servePage(t, "", page.Options{Fabric: newScripted(), Runs: t.TempDir()}, func(w http.ResponseWriter, r *http.Request) bool {
+		fail := gone.Load() && (r.URL.Path == "/table.js" || r.URL.Path == "/columns.js")
+		if fail {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return fail
+	})
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	for _, view := range []string{"table", "compare"} {
+		b.do(t, chromedp.Click("#tab-"+view))
+		b.until(t, `/cannot be loaded[^]*rackfab up[^]*Try again/.test(document.querySelector("#view-`+view+`").innerText)`)
+	}
+	gone.Store(false)
+	loaded := make(chan struct{}, 1)
+	if err := chromedp.Listen(b, func(e any) {
+		if _, ok := e.(*events.EventLoadEventFired); ok {
+			loaded <- struct{}{}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(t, chromedp.Click("#view-compare .notice button"))
+	select {
+	case <-loaded:
+	case <-b.Done():
+		t.Fatal("Try again does not load the page")
+	}
+	b.until(t, `document.querySelector("#view-compare #compare-metric")`)
+	b.do(t, chromedp.Click("#tab-table"))
+	b.until(t, `document.querySelector("#view-table #schemes")`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if all := strings.Join(b.wrong, "\n"); strings.Contains(all, "Uncaught") {
+		t.Errorf("the browser's console:\n%s", all)
+	}
 }

@@ -70,7 +70,7 @@ const app = {
   messages: () => Boolean(app.session.collector && (!app.stored || app.source.run)),
 
   traces(q) {
-    view("traces", app).then((v) => v.open({ run: app.stored ? app.source.run?.run : "", ...q }));
+    view("traces", app).then((v) => v?.open({ run: app.stored ? app.source.run?.run : "", ...q }));
   },
 
   // slowest opens the slowest message of a flow.
