@@ -365,6 +365,12 @@ func TestPageModules(t *testing.T) {
 			})()`,
 			"F0; ",
 		},
+		"a chart of many lines shows the largest, and counts the others": {
+			`[[3, 9, 8, 7, 6, 5, 4, 0.01, 0], [3, 0.01], [3, 2], [0, 0]].map((peaks) => {
+				const {names, more} = m.largestOf(new Map(peaks.map((v, i) => ["p" + i, v])));
+				return names.join() + " " + m.keysOf({columns: [names.map((name) => ({name}))], more}).slice(names.length).map((k) => k[1]).join();
+			}).join("; ")`, "p1,p2,p3,p4,p5,p6 and 2 more, with lower peaks; p0 and 1 more, with a lower peak; p0,p1 ;  ",
+		},
 		"the window of a burst has a margin around it": {
 			`[[{burst: {from: 300e6, to: 3300e6}}, {burst: null}], [{burst: null}]].map((list) => JSON.stringify(m.burstWindow(list))).join(" ")`,
 			`{"from":0,"to":4050000000} null`,

@@ -2,7 +2,8 @@
 // they share.
 
 import { means } from "./bins.js";
-import { topOf } from "./chart.js";
+import { key, topOf } from "./chart.js";
+import { s } from "./dom.js";
 import { calmly } from "./frames.js";
 import { History } from "./history.js";
 import { snapshot } from "./model.js";
@@ -45,7 +46,8 @@ export function burstWindow(list) {
   return { from: Math.max(0, Math.floor((from - margin) / 50e6) * 50e6), to: Math.ceil((to + 2 * margin) / 50e6) * 50e6 };
 }
 
-// linesOf returns the largest lines of a metric, the same in each column: {m, columns, top}.
+// linesOf returns the largest lines of a metric, the same in each column: {m, columns, top,
+// more}, where more counts the lines left out.
 export async function linesOf(id, list, from, to) {
   const m = metricOf(id);
   const all = await Promise.all(list.map(async (c) => {
@@ -57,10 +59,24 @@ export async function linesOf(id, list, from, to) {
     const peak = l.points.reduce((most, p) => (p[0] >= from && p[0] <= to && p[1] > most ? p[1] : most), 0);
     size.set(l.name, Math.max(size.get(l.name) ?? 0, peak));
   }
-  const least = 0.01 * Math.max(0, ...size.values());
-  const names = [...size].filter((e) => e[1] > least).sort((a, b) => b[1] - a[1]).slice(0, largest).map((e) => e[0]).sort();
+  const { names, more } = largestOf(size);
   const columns = all.map((series) => names.map((name, style) => ({ name, style, points: (series.find((l) => l.name === name)?.points ?? []).filter((p) => p[0] >= from && p[0] <= to) })));
-  return { m, columns, top: topOf(columns.flat()) };
+  return { m, columns, top: topOf(columns.flat()), more };
+}
+
+// largestOf returns the names of the lines with the largest peaks, given the peaks by name, and
+// the number of the other lines that are not 0 throughout.
+export function largestOf(peaks) {
+  const some = [...peaks].filter((e) => e[1] > 0), least = 0.01 * Math.max(0, ...peaks.values());
+  const names = some.filter((e) => e[1] > least).sort((a, b) => b[1] - a[1]).slice(0, largest).map((e) => e[0]).sort();
+  return { names, more: some.length - names.length };
+}
+
+// keysOf returns the legend of the lines of a metric, with the number of those left out.
+export function keysOf({ columns, more }) {
+  const lines = key(columns[0] ?? []);
+  if (!lines.length || !more) return lines;
+  return [...lines, [s("svg", { class: "key", width: 1, height: 8, "aria-hidden": "true" }), `and ${more} more, with ${more === 1 ? "a lower peak" : "lower peaks"}`]];
 }
 
 // spread returns what PAUSE did in a window: {victims, pauses (frames), busiest (the instant

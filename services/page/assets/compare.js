@@ -10,7 +10,7 @@ import { Rack } from "./rack.js";
 import { runs } from "./stored.js";
 import { metrics } from "./sources.js";
 import { explain } from "./explain.js";
-import { burstWindow, contextOf, factsOf, linesOf, named, opened, pictureOf, spread } from "./columns.js";
+import { burstWindow, contextOf, factsOf, keysOf, linesOf, named, opened, pictureOf, spread } from "./columns.js";
 
 const overview = ["goodput", "queue", "pauses"]; // the metrics shown first
 const suggested = ["pfc", "dcqcn", "pcn"]; // the schemes of a run shown first
@@ -161,7 +161,7 @@ function build() {
   const row = (title, keys, cells) => [h("div", { class: "row-title across" }, h("h3", { text: title }), h("span", { class: "keys" }, keys.map(([mark, name]) => h("span", {}, mark, name)))), ...cells];
   state.charts = [];
   const wide = Math.max(state.body.clientWidth - 20, 300), least = 250, width = Math.max((wide - 18 * (columns.length - 1)) / columns.length, Math.min(least, wide));
-  const plots = rows.map((r) => row(r.m.name, r.columns[0]?.length ? key(r.columns[0]) : [[h("span", { class: "hint", text: "none in any run" }), ""]], columns.map((c, i) => {
+  const plots = rows.map((r) => row(r.m.name, r.columns[0]?.length ? keysOf(r) : [[h("span", { class: "hint", text: "none in any run" }), ""]], columns.map((c, i) => {
     const svg = s("svg", { class: "chart" });
     state.charts.push({ svg, lines: r.columns[i], o: { width, height: state.metric.value ? 320 : 150, top: r.top, show: r.m.show, label: `${r.m.name}, ${names[i]}` } });
     return h("figure", {}, h("figcaption", { text: names[i] }), svg);
@@ -250,7 +250,7 @@ function picture() {
     facts: [`${format.instant(window.from)} to ${format.instant(window.to)}; racks at ${format.instant(state.cursor)}`, ...facts],
     rows: [{ cells: state.racks.flatMap((r, i) => (r.rack ? [{ title: names[i], svg: r.rack.svg }] : [])), keys: rackMarks() },
       ...(overlay ? [{ title: `Goodput of ${victim}, the victim`, cells: [{ svg: overlay.svg }], keys: key(overlay.lines) }] : []),
-      ...rows.map((r, k) => ({ title: r.m.name, cells: cells(plots.slice(k * columns.length, (k + 1) * columns.length).map((c) => c.svg)), keys: key(r.columns[0] ?? []) }))],
+      ...rows.map((r, k) => ({ title: r.m.name, cells: cells(plots.slice(k * columns.length, (k + 1) * columns.length).map((c) => c.svg)), keys: keysOf(r) }))],
   };
 }
 
