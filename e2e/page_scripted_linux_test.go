@@ -156,3 +156,24 @@ func TestPageOpensAViewLater(t *testing.T) {
 		t.Errorf("the browser's console:\n%s", all)
 	}
 }
+
+// The link of a comparison with the live rack shows it, although Compare opens before the
+// first frame.
+func TestPageComparesTheLiveRackOfALink(t *testing.T) {
+	rack, shown := newScripted(), make(chan struct{})
+	address, _ := servePage(t, "", page.Options{Fabric: rack}, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/api/live" {
+			<-shown
+		}
+		return false
+	})
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/#tab=compare&runs=live"))
+	b.until(t, `document.querySelector("#view-compare .notice")`)
+	for at := range int64(9) {
+		rack.show((at+1)*1e9, running())
+	}
+	close(shown)
+	b.until(t, `document.querySelector(".column-head h3")?.textContent.startsWith("live rack") && location.hash.includes("runs=live")`)
+	b.quiet(t)
+}

@@ -28,6 +28,7 @@ const slowly = 120; // ms between two drawings of charts
 const app = {
   session: {}, model: null, run: new History(), index: 0, live: true, status: null, snap: null,
   trees: [], victims: new Map(), victim: "", selected: null, stored: false, missed: 0, extra: [],
+  ready: null, // resolved when the page has the live rack, or knows that there is none
   lost: { closed: 0, absent: null, arrived: 0, failed: 0, stalled: 0 }, // wall clock, in ms since 1970
 
   // able reports whether a live rack can be controlled.
@@ -89,9 +90,10 @@ const app = {
   },
 };
 
-let waiting = 0, rack, time, act, panel, banner, drawn = 0;
+let waiting = 0, rack, time, act, panel, banner, drawn = 0, ready;
 
 app.history = app.run;
+app.ready = new Promise((done) => { ready = done; });
 app.span = new Span(app);
 
 // paint draws the current frame; charts are drawn less often.
@@ -201,6 +203,7 @@ async function onRack(event) {
   app.lost.closed = 0;
   app.lost.absent = event.absent ? { reason: event.absent, since: event.since || Date.now(), up: event.up } : null;
   banner.update();
+  if (app.stored || event.absent) ready();
   if (app.stored) {
     run = "";
     return;
@@ -245,7 +248,7 @@ function onFrame(frame) {
   banner.update();
   if (frame.changes !== changes) {
     changes = frame.changes;
-    describe().catch((e) => toast(e.message, true));
+    describe().catch((e) => toast(e.message, true)).finally(ready);
   } else if (!able && app.model) act.show(app.model, app.able());
   frame.seen = performance.now();
   app.run.add(frame);
@@ -332,6 +335,7 @@ async function main() {
     lost: () => {
       app.lost.closed ||= Date.now();
       app.status = null;
+      ready();
       header();
       banner.update();
     },

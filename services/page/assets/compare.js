@@ -47,6 +47,7 @@ export function start(view, a) {
 export async function shown() {
   if (!state.columns.length) state.note.replaceChildren(notice({ title: "Reading the runs" }));
   try {
+    await app.ready;
     const live = app.run.length && app.model && !app.stored ? [{ id: "live", label: `live rack · ${app.status?.scheme ?? app.model.scheme}`, scheme: app.status?.scheme ?? app.model.scheme, live: true }] : [];
     state.sources = live.concat(await runs(app.session));
     const wanted = (state.chosen.length ? state.chosen : address.read("runs").split(",").filter(Boolean).map((id) => id.replaceAll("%2C", ",")));
