@@ -59,7 +59,7 @@ func (s *script) Recv() (*rackfabv1.WatchResponse, error) {
 // show makes the rack show a status, at an instant in ps.
 func (s *scripted) show(at int64, status *rackfabv1.RackStatus) {
 	status.Scenario, status.Scheme, status.AtPs, status.GrantedPs = "scripted", "pfc", at, at
-	port := &rackfabv1.PortStats{SentBytes: at / 1e6}
+	port := &rackfabv1.PortStats{SentBytes: at / 1e6, QueueBytes: 1000}
 	nodes := []*rackfabv1.NodeStats{{Node: "h0", Ports: []*rackfabv1.PortStats{port}}, {Node: "h1", Ports: []*rackfabv1.PortStats{port}}, {Node: "s0", Ports: []*rackfabv1.PortStats{port, port}}}
 	s.states <- &rackfabv1.WatchResponse{Status: status, Nodes: nodes}
 }
@@ -158,7 +158,8 @@ func TestPageOpensAViewLater(t *testing.T) {
 }
 
 // The link of a comparison with the live rack shows it, although Compare opens before the
-// first frame.
+// first frame. A drag in a chart zooms in, as in the fields and the address; the wheel moves
+// the window; and a double click shows the whole run.
 func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 	rack, shown := newScripted(), make(chan struct{})
 	address, _ := servePage(t, "", page.Options{Fabric: rack}, func(_ http.ResponseWriter, r *http.Request) bool {
@@ -175,5 +176,16 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 	}
 	close(shown)
 	b.until(t, `document.querySelector(".column-head h3")?.textContent.startsWith("live rack") && location.hash.includes("runs=live")`)
+	const chart, window = `document.querySelectorAll("#view-compare .chart")[1]`, `document.querySelector("#compare-at")`
+	at := value[[]float64](t, b, `(() => { const e = `+chart+`; e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect(), x = (ps) => r.x + (e.scale.x(ps) * r.width) / e.viewBox.baseVal.width; return [x(3e9), x(6e9), r.y + 30] })()`)
+	b.do(t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
+	const zoomed = `Math.abs(` + window + `.min - 3e9) < 2e7 && Math.abs(` + window + `.max - 6e9) < 2e7`
+	b.until(t, zoomed+` && /from=(29|30)\d\d[.\d]*us/.test(location.hash) && /^(29|30)\d\d/.test(document.querySelector("#compare-from").value)`)
+	b.until(t, ``+chart+`.scale.lines[0].points.at(-1)[0] < 6.1e9`) // the lines of the window
+	value[bool](t, b, chart+`.dispatchEvent(new WheelEvent("wheel", { deltaY: 100, shiftKey: true, cancelable: true }))`)
+	b.until(t, window+`.min > 3.1e9`)
+	b.until(t, `!(`+zoomed+`)`)
+	value[bool](t, b, chart+`.dispatchEvent(new MouseEvent("dblclick"))`)
+	b.until(t, window+`.min === "0" && `+window+`.max === "9000000000"`)
 	b.quiet(t)
 }

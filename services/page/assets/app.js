@@ -195,10 +195,10 @@ function empty(what) {
   byId("rack").classList.toggle("hidden", Boolean(what));
 }
 
-let run = "", changes = -1;
+let run = "", changes = -1, past = null; // past: the promise of the frames before the first one
 
 // onRack handles the start of a run, or the reason why there is none.
-async function onRack(event) {
+function onRack(event) {
   if (app.lost.closed) api.open().then((v) => { app.session = v; }, (e) => toast(e.message, true)); // another process has another token
   app.lost.closed = 0;
   app.lost.absent = event.absent ? { reason: event.absent, since: event.since || Date.now(), up: event.up } : null;
@@ -224,15 +224,16 @@ async function onRack(event) {
   Object.assign(app, { selected: null, victim: "" });
   app.live = true;
   changes = -1;
-  try {
-    const frames = await api.get("/api/history");
-    if (event.run !== run) return; // another run has begun
-    app.run.before(frames);
-    restore();
-    app.refresh();
-  } catch (e) {
-    toast(e.message, true);
-  }
+  past = earlier(run).catch((e) => toast(e.message, true));
+}
+
+// earlier adds the frames of a run that the process of the page has recorded.
+async function earlier(of) {
+  const frames = await api.get("/api/history");
+  if (of !== run) return; // another run has begun
+  app.run.before(frames);
+  restore();
+  app.refresh();
 }
 
 // onFrame handles a frame of the live rack.
@@ -248,7 +249,7 @@ function onFrame(frame) {
   banner.update();
   if (frame.changes !== changes) {
     changes = frame.changes;
-    describe().catch((e) => toast(e.message, true)).finally(ready);
+    Promise.all([describe(), past]).catch((e) => toast(e.message, true)).finally(ready);
   } else if (!able && app.model) act.show(app.model, app.able());
   frame.seen = performance.now();
   app.run.add(frame);

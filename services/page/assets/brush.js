@@ -2,6 +2,22 @@
 // wheel, with Ctrl to zoom and across to move.
 
 const still = 4; // pixels that a click may move
+const least = 2e6; // ps of the shortest span
+
+// scaled returns [from, to] of a span whose length changes by a factor, around an instant that
+// keeps its place.
+export function scaled({ from, to }, by, around) {
+  const share = (around - from) / (to - from || 1), wide = Math.max((to - from) * by, least);
+  return [around - share * wide, around + (1 - share) * wide];
+}
+
+// within returns a span {from, to} moved into a range, or null if it would be all of it.
+export function within(range, from, to) {
+  const wide = Math.max(to - from, least);
+  if (wide >= range.to - range.from) return null;
+  const start = Math.max(range.from, Math.min(from, range.to - wide));
+  return { from: start, to: start + wide };
+}
 
 // brush makes an element react. o.scale() returns {from, to, left, w}: the span of the axis
 // in ps, and its place in pixels of the element; o.band(x0, x1) draws the selection, or
@@ -10,8 +26,8 @@ const still = 4; // pixels that a click may move
 export function brush(element, o) {
   let start = null, mode = "";
   const pixel = (e) => {
-    const box = element.getBoundingClientRect(), { left, w } = o.scale();
-    return Math.max(left, Math.min(e.clientX - box.left, left + w));
+    const box = element.getBoundingClientRect(), { left, w } = o.scale(), unit = (element.viewBox?.baseVal.width || box.width) / box.width;
+    return Math.max(left, Math.min((e.clientX - box.left) * unit, left + w));
   };
   const instant = (x) => {
     const { from, to, left, w } = o.scale();

@@ -3,6 +3,7 @@
 import { h, s, notice, put, toast } from "./dom.js";
 import * as format from "./format.js";
 import * as address from "./address.js";
+import { scaled, within } from "./brush.js";
 import { chart, key, topOf } from "./chart.js";
 import { pictureButtons, saveCSV } from "./export.js";
 import { rackMarks } from "./marks.js";
@@ -14,9 +15,10 @@ import { burstWindow, contextOf, factsOf, keysOf, linesOf, named, opened, pictur
 
 const overview = ["goodput", "queue", "pauses"]; // the metrics shown first
 const suggested = ["pfc", "dcqcn", "pcn"]; // the schemes of a run shown first
+const calm = 250; // ms without another zoom before the lines are read
 
 const state = { sources: [], chosen: [], columns: [], rows: [], window: null, cursor: null, victim: "", racks: [] };
-let box, app, drawing = 0, playing = 0;
+let box, app, drawing = 0, playing = 0, soon = 0;
 
 export function start(view, a) {
   box = view;
@@ -108,6 +110,7 @@ function remember() {
 // draw reads the columns and draws everything. A later call replaces an earlier one.
 async function draw() {
   const turn = ++drawing;
+  clearTimeout(soon);
   const free = state.sources.filter((v) => !state.chosen.includes(v.id));
   state.add.replaceChildren(h("option", { value: "", text: "Add a run…" }), ...free.map((v) => h("option", { value: v.id, text: v.label })));
   state.add.disabled = !free.length;
@@ -118,7 +121,7 @@ async function draw() {
   }
   if (!state.columns.length) state.note.replaceChildren(notice({ title: "Reading the series" }));
   const columns = await opened(state.chosen.map((id) => state.sources.find((v) => v.id === id)).filter(Boolean), app);
-  const window = await windowOf(columns);
+  const { window, whole } = await windowOf(columns);
   const rows = await Promise.all((state.metric.value ? [state.metric.value] : overview).map((id) => linesOf(id, columns, window.from, window.to)));
   const goodput = rows.find((r) => r.m.id === "goodput") ?? await linesOf("goodput", columns, window.from, window.to);
   await Promise.all(columns.map(async (c) => {
@@ -127,7 +130,7 @@ async function draw() {
     c.spread = spread(c.rec, window.from, window.to);
   }));
   if (turn !== drawing) return;
-  Object.assign(state, { columns, rows, window, goodput, victim: columns.flatMap((c) => c.spread?.victims ?? [])[0] ?? "" });
+  Object.assign(state, { columns, rows, window, whole, goodput, victim: columns.flatMap((c) => c.spread?.victims ?? [])[0] ?? "" });
   const worst = columns.filter((c) => c.spread).sort((a, b) => b.spread.weight - a.spread.weight)[0];
   if (state.cursor === null || state.cursor < window.from || state.cursor > window.to) state.cursor = worst?.spread.busiest ?? window.from;
   state.note.replaceChildren();
@@ -135,14 +138,14 @@ async function draw() {
   remember();
 }
 
-// windowOf returns the chosen window: by default the bursts, else all points.
+// windowOf returns the chosen window, by default the bursts, else all points; and the whole
+// range from 0 to the last point.
 async function windowOf(columns) {
   const burst = state.from.value.trim() || state.to.value.trim() ? null : burstWindow(columns);
-  if (burst) return burst;
   const all = (await linesOf("queue", columns, 0, Infinity)).columns.flat().concat((await linesOf("goodput", columns, 0, Infinity)).columns.flat()).filter((l) => l.points.length);
   const first = Math.min(...all.map((l) => l.points[0][0]), Infinity), last = Math.max(...all.map((l) => l.points.at(-1)[0]), 1);
   const from = span(state.from) ?? (first < 1e9 || !Number.isFinite(first) ? 0 : first);
-  return { from, to: Math.max(span(state.to) ?? last, from + 1e6) };
+  return { window: burst ?? { from, to: Math.max(span(state.to) ?? last, from + 1e6) }, whole: { from: 0, to: last } };
 }
 
 function nothing() {
@@ -209,6 +212,30 @@ function victimRow(wide, names) {
     h("div", {}, table, collected.map((c) => h("button", { class: "quiet", text: `Slowest message of ${victim} under ${c.source.scheme}`, onclick: () => app.traces({ flow: victim, run: c.source.run.run, first: true }) }))))];
 }
 
+// zoom changes the window by drags and the wheel in a chart, as the fields from and to do. The
+// charts follow at once, their lines and everything else when the gesture is over.
+const zoom = {
+  set(from, to) {
+    const part = within(state.whole, from, to);
+    if (!part) {
+      zoom.clear();
+      return;
+    }
+    const [start, end] = [part.from, part.to].map((ps) => Math.round(ps / 1e4) * 1e4);
+    [state.from.value, state.to.value] = [address.instant(start), address.instant(end)];
+    state.window = { from: start, to: end };
+    Object.assign(state.slider, { min: start, max: end });
+    seek(Math.max(start, Math.min(state.cursor, end)));
+    clearTimeout(soon);
+    soon = setTimeout(draw, calm);
+  },
+  zoom: (by, around) => zoom.set(...scaled(state.window, by, around)),
+  move: (ps) => zoom.set(state.window.from + ps, state.window.to + ps),
+  clear() {
+    if (state.window.from > state.whole.from || state.window.to < state.whole.to) fit(true);
+  },
+};
+
 // seek shows an instant in all columns.
 function seek(at) {
   state.cursor = Math.round(at);
@@ -224,7 +251,7 @@ function seek(at) {
     const paused = p.snap.lanes.filter((l) => l.recentlyPaused).length, queue = Math.max(0, ...p.snap.lanes.map((l) => l.queue)), names = [...p.victims.keys()];
     put(facts, `${paused ? `${paused} ${paused === 1 ? "link" : "links"} paused` : "no link paused"} · longest queue ${format.bytes(queue)}${names.length ? ` · victim ${names.slice(0, 3).join(", ")}` : ""}`);
   });
-  for (const c of state.charts) chart(c.svg, c.lines, { ...c.o, from: state.window.from, to: state.window.to, cursor: state.cursor, onpick: seek });
+  for (const c of state.charts) chart(c.svg, c.lines, { ...c.o, from: state.window.from, to: state.window.to, cursor: state.cursor, onpick: seek, span: zoom });
   remember();
 }
 

@@ -4,12 +4,12 @@
 import { toast } from "./dom.js";
 import { get } from "./api.js";
 import * as address from "./address.js";
+import { scaled, within } from "./brush.js";
 import * as format from "./format.js";
 import { History } from "./history.js";
 import { FLAGS } from "./model.js";
 import { bin, framesIn } from "./stored.js";
 
-const least = 2e6; // ps of the shortest part
 const before = 1e9; // ps of frames before a part, for rates and words
 const calm = 250; // ms without another zoom before frames are fetched
 const enough = 300; // frames of a part that the collector is not asked for more of
@@ -28,14 +28,12 @@ export class Span {
 
   // set shows a part of the run, at the displayed instant or the nearest one in it.
   set(from, to, at = this.instant) {
-    const first = this.app.run.frames[0]?.at ?? 0, last = this.app.run.last?.at ?? 0;
-    const wide = Math.max(to - from, least);
-    if (wide >= last - first) {
+    const part = within({ from: this.app.run.frames[0]?.at ?? 0, to: this.app.run.last?.at ?? 0 }, from, to);
+    if (!part) {
       this.clear();
       return;
     }
-    const start = Math.max(first, Math.min(from, last - wide));
-    this.part = { from: start, to: start + wide };
+    this.part = part;
     this.app.live = false;
     this.show(this.app.run, at);
     this.fetch();
@@ -69,10 +67,7 @@ export class Span {
   }
 
   // zoom changes the length of the part, around an instant.
-  zoom(by, around) {
-    const { from, to } = this, share = (around - from) / (to - from || 1), wide = Math.max((to - from) * by, least);
-    this.set(around - share * wide, around + (1 - share) * wide);
-  }
+  zoom(by, around) { this.set(...scaled(this, by, around)); }
 
   move(ps) {
     if (this.part) this.set(this.part.from + ps, this.part.to + ps);
