@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel", "chart", "rack"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel", "chart", "rack", "stored", "act"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
 	return b
 }
 
@@ -370,6 +370,10 @@ func TestPageModules(t *testing.T) {
 				const {names, more} = m.largestOf(new Map(peaks.map((v, i) => ["p" + i, v])));
 				return names.join() + " " + m.keysOf({columns: [names.map((name) => ({name}))], more}).slice(names.length).map((k) => k[1]).join();
 			}).join("; ")`, "p1,p2,p3,p4,p5,p6 and 2 more, with lower peaks; p0 and 1 more, with a lower peak; p0,p1 ;  ",
+		},
+		"a suggested run has a folder of its own": {
+			`[m.runCommand("runs"), m.runCommand(""), m.runCommand("old").startsWith("rackfab run pcn-16to2 --out old/pcn-16to2-2"), m.newFolder("", new Date(Date.UTC(2026, 10, 27, 3, 6, 9)))].join("; ")`,
+			"rackfab run pcn-16to2; rackfab run pcn-16to2; true; runs/pcn-16to2-20261127-030609",
 		},
 		"the window of a burst has a margin around it": {
 			`[[{burst: {from: 300e6, to: 3300e6}}, {burst: null}], [{burst: null}]].map((list) => JSON.stringify(m.burstWindow(list))).join(" ")`,

@@ -8,7 +8,7 @@ import { chart, key, topOf } from "./chart.js";
 import { pictureButtons, saveCSV } from "./export.js";
 import { rackMarks } from "./marks.js";
 import { Rack } from "./rack.js";
-import { runs } from "./stored.js";
+import { runCommand, runs } from "./stored.js";
 import { metrics } from "./sources.js";
 import { explain } from "./explain.js";
 import { burstWindow, contextOf, factsOf, keysOf, linesOf, named, opened, pictureOf, spread } from "./columns.js";
@@ -150,7 +150,7 @@ async function windowOf(columns) {
 
 function nothing() {
   const folder = app.session.runs;
-  return notice({ title: folder ? `No finished run in ${folder}/, no live rack, no run in a collector` : "Nothing to compare", text: "Run a scenario under several schemes, and press Refresh:", commands: [`rackfab run pcn-16to2 --out ${folder || "runs"}/a`],
+  return notice({ title: folder ? `No finished run in ${folder}/, no live rack, no run in a collector` : "Nothing to compare", text: "Run a scenario under several schemes, and press Refresh:", commands: [runCommand(folder)],
     actions: [h("button", { text: "Refresh", onclick: shown })] });
 }
 

@@ -35,6 +35,13 @@ export async function runs(session) {
   return list;
 }
 
+// newFolder returns the path of a folder in the folder of runs that no run has, by the time.
+export const newFolder = (runs, now = new Date()) => `${runs || "runs"}/pcn-16to2-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-")}`;
+
+// runCommand returns a command whose run this page lists. By default rackfab run chooses a
+// new folder in runs.
+export const runCommand = (runs) => (!runs || runs === "runs" ? "rackfab run pcn-16to2" : `rackfab run pcn-16to2 --out ${newFolder(runs)}`);
+
 const read = new Map(); // folder -> the promise of its results
 
 // results returns results.json of a finished run. It is fetched once.

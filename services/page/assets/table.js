@@ -6,7 +6,7 @@ import * as address from "./address.js";
 import { victimsOver } from "./analysis.js";
 import { saveCSV, saveJSON } from "./export.js";
 import { build } from "./model.js";
-import { results } from "./stored.js";
+import { results, runCommand } from "./stored.js";
 
 const ms = (ps) => (ps === undefined || ps === null || ps < 0 ? null : ps / 1e9);
 
@@ -131,7 +131,7 @@ function draw() {
   const rows = visible();
   const folder = app.session.runs, { broken } = state;
   state.scroll.hidden = !rows.length;
-  state.note.replaceChildren(rows.length ? "" : folder ? notice({ title: `No finished runs in ${folder}/`, text: "Type in a terminal:", commands: [`rackfab run pcn-16to2 --out ${folder}/a`], more: "and press Refresh. Another folder: rackfab page --runs DIR." }) : notice({ title: "This page has no folder of finished runs", text: "Serve one with:", commands: ["rackfab page --runs runs"] }),
+  state.note.replaceChildren(rows.length ? "" : folder ? notice({ title: `No finished runs in ${folder}/`, text: "Type in a terminal:", commands: [runCommand(folder)], more: "and press Refresh. Another folder: rackfab page --runs DIR." }) : notice({ title: "This page has no folder of finished runs", text: "Serve one with:", commands: ["rackfab page --runs runs"] }),
     broken.length ? h("p", { class: "hint", text: `${broken.length === 1 ? "1 folder" : `${broken.length} folders`} cannot be read: ${broken.slice(0, 3).map((v) => `${v.name} (${v.why})`).join(", ")}` }) : "");
   [...state.head.children].forEach((th, i) => mark(th, "aria-sort", i === state.sort ? (state.down ? "descending" : "ascending") : null));
   const most = columns.map((c) => (c.text ? 0 : Math.max(0, ...rows.map((r) => c.of(r) ?? 0))));

@@ -5,6 +5,7 @@ import { call, get } from "./api.js";
 import * as address from "./address.js";
 import * as format from "./format.js";
 import { pictureButtons, saveJSON } from "./export.js";
+import { newFolder } from "./stored.js";
 import { divide, eventWords, markOf, pathWords, rowsOf, spanWords } from "./words.js";
 
 const state = { q: {}, traces: [], run: "" };
@@ -33,8 +34,9 @@ export function start(view, a) {
       state.note, state.list),
     state.one));
   if (!app.session.collector) {
+    const folder = newFolder(app.session.runs);
     say({ title: "This page has no collector", text: "Traces of messages are in a collector. rackfab up starts one with its page; for the messages of a finished run, store them and open the collector's page:",
-      commands: ["rackfab run pcn-16to2 --telemetry --out runs/a", "rackfab collector --data runs/a/telemetry"], more: "rackfab page --collector HOST:PORT connects to one that runs." });
+      commands: [`rackfab run pcn-16to2 --telemetry --out ${folder}`, `rackfab collector --data ${folder}/telemetry`], more: "rackfab page --collector HOST:PORT connects to one that runs." });
   }
 }
 
