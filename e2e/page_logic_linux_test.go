@@ -249,9 +249,25 @@ func TestPageModules(t *testing.T) {
 					.map((v) => m.faultOf(v, 100000)).map((f) => f ? [f.title, f.since, f.why].join(", ") : "none").join("; ");
 			})()`,
 			"none; The server of this page does not answer, 90000, nothing answers at x:1; The rack is gone, 80000, nothing listens at 127.0.0.1:7000; " +
-				"Node h5 failed, 70000, killed; the rack is at 2.000 ms; The rack does not move, 60000, waits for s1: silent for 3 s; " +
+				"The run failed, 70000, node h5: killed; the rack is at 2.000 ms; The rack does not move, 60000, waits for s1: silent for 3 s; " +
 				"The rack does not move, 50000, no new state has arrived, although its clock runs; the last one is of 2.000 ms; none; none; " +
 				"The rack does not move, 60000, stalled for 4 s: bus unreachable; The rack recovers, 60000, recovers from a loss: node h5: EOF; the rack is at 2.000 ms",
+		},
+		"the header shows a stall, the start of a rack and a clock that has not started": {
+			`[[{state: "running"}], [{state: "running", stalled: "stalled for 3 s: bus unreachable"}], [{state: "recovering", stalled: "recovers"}], [{state: "paused", stalled: "paused by a user"}], [{state: "failed"}],
+				[null, {reason: "a run is starting: it waits for its nodes"}], [null, {reason: "", up: true}], [null, {reason: "no live rack"}], [null, null]].map((v) => m.phaseOf(...v)).join(" ")`,
+			"running stalled recovering paused failed starting waiting none none",
+		},
+		"the page says why it cannot control a rack": {
+			`(() => {
+				const ok = {controller: true, stored: false, status: {state: "running"}, absent: null};
+				return [ok, {...ok, stored: true}, {...ok, controller: false}, {...ok, status: null}, {...ok, status: null, absent: {up: true}}, {...ok, status: {state: "failed"}}].map(m.obstacleOf).map((v) => v.slice(0, 35)).join("; ");
+			})()`,
+			"; This is a stored run. To control th; This page has no controller, and so; The controls appear when there is a; The controls appear when the clock ; The run failed, and can no longer b",
+		},
+		"a run without progress failed because of those that wait": {
+			`[{failed: "h5", failure: "no progress for 2.4s: s0 waits for h1"}, {failed: "h5", failure: "left the run before its end"}].map(m.failureOf).join("; ")`,
+			"no progress for 2.4s: s0 waits for h1; node h5: left the run before its end",
 		},
 		"an address names a selection and an instant without loss": {
 			`(() => {

@@ -189,3 +189,21 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 	b.until(t, window+`.min === "0" && `+window+`.max === "9000000000"`)
 	b.quiet(t)
 }
+
+// The header says that a rack is stalled. When the run has failed, its controls are gone.
+func TestPageOfAFailedRun(t *testing.T) {
+	rack := newScripted()
+	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/#sel=node:h0"))
+	rack.show(1e9, running())
+	b.until(t, `document.querySelector("#burst") && document.querySelector("#selected .act button") && !document.querySelector("#toggle").disabled && document.querySelector("#live.on")`)
+	stalled := running()
+	stalled.Stalled = "stalled for 12 s: h5 waits for s1"
+	rack.show(1e9, stalled)
+	b.until(t, `document.querySelector("#run .state[data-state=stalled]")?.textContent === "stalled"`)
+	rack.show(1e9, &rackfabv1.RackStatus{State: rackfabv1.RackState_RACK_STATE_FAILED, FailedNode: "h5", Failure: "no progress for 2m: h5 waits for s1"})
+	b.until(t, `/The run failed[^]*No progress for 2m: h5 waits for s1/.test(document.querySelector("#banner:not([hidden])")?.innerText ?? "")`)
+	b.until(t, `/run failed/.test(document.querySelector("#act").innerText) && !document.querySelector("#burst") && !document.querySelector("#selected .act button") && document.querySelector("#toggle:disabled") && !document.querySelector("#live.on")`)
+	b.quiet(t)
+}

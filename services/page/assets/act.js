@@ -25,10 +25,10 @@ export class Act {
     this.box.append(h("p", { class: "hint", text: "Waiting for a rack." }));
   }
 
-  // show builds the controls.
-  show(model, able) {
-    if (!able) {
-      this.box.replaceChildren(h("p", { class: "hint", text: "Controls need a live rack: this page has no controller, or shows a stored run." }));
+  // show builds the controls, or shows the obstacle to them.
+  show(model, obstacle) {
+    if (obstacle) {
+      this.box.replaceChildren(h("p", { class: "hint", text: obstacle }));
       return;
     }
     this.box.replaceChildren(this.burst(model), this.links(model), this.threshold(model), this.scheme(model));

@@ -17,7 +17,7 @@ import { Act } from "./act.js";
 import { Panel, flows, legend, tiles } from "./panel.js";
 import { pictureButtons } from "./export.js";
 import { runs, load, pacing } from "./stored.js";
-import { absence, Banner, blocked, faultOf } from "./banner.js";
+import { absence, Banner, blocked, failureOf, faultOf, obstacleOf, phaseOf } from "./banner.js";
 import { rackPicture, share } from "./share.js";
 import { known, tabs, view } from "./views.js";
 import * as address from "./address.js";
@@ -31,8 +31,10 @@ const app = {
   ready: null, // resolved when the page has the live rack, or knows that there is none
   lost: { closed: 0, absent: null, arrived: 0, failed: 0, stalled: 0 }, // wall clock, in ms since 1970
 
-  // able reports whether a live rack can be controlled.
-  able: () => app.session.controller && app.status !== null && !app.stored,
+  // obstacle returns why no live rack can be controlled, or "".
+  obstacle: () => obstacleOf({ controller: app.session.controller, stored: app.stored, status: app.status, absent: app.lost.absent }),
+
+  able: () => !app.obstacle(),
 
   choose(what) {
     app.selected = what;
@@ -130,7 +132,7 @@ function later() {
   last = setTimeout(() => app.refresh(), slowly + 20);
 }
 
-const words = { paused: "paused", running: "running", recovering: "recovering", ended: "ended", failed: "failed" };
+const words = { none: "no rack", waiting: "clock not started" };
 
 const many = (n, one, more) => (n ? `${n} ${n === 1 ? one : more}` : "");
 
@@ -141,10 +143,11 @@ function header() {
   const [scenario, scheme, state, extra] = box.children;
   put(scenario, app.model?.scenario ?? "");
   put(scheme, (app.stored ? app.source?.scheme : st?.scheme) || app.model?.scheme || "");
-  put(state, app.stored ? "stored" : words[st?.state] ?? "no rack");
+  const now = app.stored ? "stored" : phaseOf(st, app.lost.absent);
+  put(state, words[now] ?? now);
   mark(state, "title", st?.stalled || null);
-  mark(state, "data-state", app.stored ? "stored" : st?.state ?? "none");
-  put(extra, st?.failed ? `${st.failed}: ${st.failure}` : [many(st?.changes, "change in the journal", "changes in the journal"), many(st?.recoveries, "recovery", "recoveries")].filter(Boolean).join(" · "));
+  mark(state, "data-state", now);
+  put(extra, st?.failed ? failureOf(st) : [many(st?.changes, "change in the journal", "changes in the journal"), many(st?.recoveries, "recovery", "recoveries")].filter(Boolean).join(" · "));
 }
 
 // paced queries the collector for credit and tokens of the selected NICs, every two
@@ -170,9 +173,20 @@ async function describe() {
   if (app.stored) return;
   Object.assign(app, { model: build(out.topology), topology: out.topology });
   rack.show(app.model);
-  act.show(app.model, app.able());
-  panel.show(app.selected);
+  controls(true);
   restore();
+  app.refresh();
+}
+
+// controls shows the controls of the rack and of the selection, or why there are none, if that
+// has changed or the rack has.
+let obstacle = null;
+function controls(changed = false) {
+  const why = app.obstacle();
+  if (why === obstacle && !changed || !why && !app.model) return;
+  obstacle = why;
+  act.show(app.model, why);
+  if (app.model) panel.show(app.selected);
   app.refresh();
 }
 
@@ -212,7 +226,7 @@ function onRack(event) {
     app.status = null;
     if (!app.history.length) empty(absence(app.session, event));
     header();
-    if (app.model) act.show(app.model, false);
+    controls();
     return;
   }
   if (event.run === run) return;
@@ -239,7 +253,7 @@ async function earlier(of) {
 // onFrame handles a frame of the live rack.
 function onFrame(frame) {
   if (app.stored) return;
-  const able = app.able(), { lost } = app, before = app.status?.state;
+  const { lost } = app, before = app.status?.state;
   app.status = frame;
   lost.arrived = Date.now();
   if (frame.state !== "failed") lost.failed = 0;
@@ -250,7 +264,7 @@ function onFrame(frame) {
   if (frame.changes !== changes) {
     changes = frame.changes;
     Promise.all([describe(), past]).catch((e) => toast(e.message, true)).finally(ready);
-  } else if (!able && app.model) act.show(app.model, app.able());
+  } else controls();
   frame.seen = performance.now();
   app.run.add(frame);
   app.refresh();
@@ -279,8 +293,7 @@ async function source(value) {
     address.write({ source: value });
     empty(null);
     rack.show(app.model);
-    panel.show(null);
-    act.show(app.model, false);
+    controls(true);
     restore();
     header();
     banner.update();

@@ -12,6 +12,28 @@ const silence = 5000; // ms without a frame of a running rack
 // recovers, or the controller waits for a process. A paused rack may not reach its instant.
 export const blocked = ({ state, stalled }) => state === "recovering" || Boolean(stalled) && (state === "running" || state === "paused" && stalled.startsWith("stalled"));
 
+// phaseOf returns the state of a rack as the header shows it, given its last status, null for
+// none, and its absence.
+export function phaseOf(status, absent) {
+  if (!status) return absent?.up ? "waiting" : isStarting(absent?.reason) ? "starting" : "none";
+  return status.state !== "recovering" && blocked(status) ? "stalled" : status.state;
+}
+
+// isStarting reports whether a rack is absent because it is starting.
+const isStarting = (reason) => Boolean(reason?.startsWith("a run is starting"));
+
+// failureOf returns the reason of a failed run. That of a run without progress names the nodes
+// that wait; for others, the failed node is the cause.
+export const failureOf = ({ failed, failure }) => (failure.startsWith("no progress") ? failure : `node ${failed}: ${reasonOf(failure, failed)}`);
+
+// obstacleOf returns why the page cannot control a rack, or "".
+export function obstacleOf({ controller, stored, status, absent }) {
+  if (stored) return "This is a stored run. To control the rack, choose the live rack as Source.";
+  if (!controller) return "This page has no controller, and so no live rack.";
+  if (!status) return absent?.up ? "The controls appear when the clock has started." : "The controls appear when there is a live rack.";
+  return status.state === "failed" ? "The run failed, and can no longer be changed." : "";
+}
+
 // faultOf returns the present fault {title, since (ms since 1970), why, help, mild}, or
 // null. It takes the connection to the page's server (closed: since when it is lost), the
 // absence of the rack, its last status and when that arrived, and the time.
@@ -25,7 +47,7 @@ export function faultOf({ closed, absent, status, arrived, failed, stored, host,
   }
   if (absent || !status) return null;
   if (status.state === "failed") {
-    return { title: `Node ${status.failed} failed`, since: failed, why: `${reasonOf(status.failure, status.failed)}; the rack is at ${format.instant(status.at)}`, help: "Its state and journal can still be read. End it with rackfab down or Ctrl-C, and repeat it with rackfab replay." };
+    return { title: "The run failed", since: failed, why: `${failureOf(status)}; the rack is at ${format.instant(status.at)}`, help: "Its state and journal can still be read. End it with rackfab down or Ctrl-C, and repeat it with rackfab replay." };
   }
   if (status.state === "recovering") {
     return { title: "The rack recovers", since: status.stalledSince, why: `${status.stalled}; the rack is at ${format.instant(status.at)}`, help: "The nodes execute the run again up to this instant, and the rack goes on by itself.", mild: true };

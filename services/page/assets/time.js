@@ -44,6 +44,7 @@ export class Time {
   // turn pauses or resumes the live rack, or the playback of a stored run.
   turn() {
     if (this.app.stored) this.play();
+    else if (!this.app.able()) return;
     else if (this.app.status?.state === "running") this.report(call("Pause"));
     else {
       this.app.follow();
@@ -72,6 +73,7 @@ export class Time {
   }
 
   stepOn() {
+    if (!this.app.able()) return;
     if (this.app.status?.state === "running") {
       this.report(call("Pause"));
       return;
@@ -85,8 +87,9 @@ export class Time {
     const { app } = this, at = app.history.frames[app.index]?.at ?? 0;
     put(this.shown, format.instant(at));
     this.strip.update(at);
-    this.back.classList.toggle("on", app.live && !app.stored);
-    mark(this.back, "aria-pressed", app.live && !app.stored);
+    const able = app.able(), live = app.live && able;
+    this.back.classList.toggle("on", live);
+    mark(this.back, "aria-pressed", live);
     this.back.hidden = app.stored;
     this.whole.disabled = !app.span.part;
     const running = app.stored ? this.playing !== null : app.status?.state === "running";
@@ -94,8 +97,9 @@ export class Time {
     mark(this.toggle, "title", label);
     mark(this.toggle, "aria-label", label);
     mark(this.toggle.querySelector("path"), "d", running ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2.5l9 5.5-9 5.5z");
-    this.pace.disabled = this.step.disabled = app.stored || !app.status;
-    if (app.status && !app.stored && document.activeElement !== this.pace) this.showPace(app.status.pace);
+    this.pace.disabled = this.step.disabled = !able;
+    this.toggle.disabled = !able && !app.stored;
+    if (able && document.activeElement !== this.pace) this.showPace(app.status.pace);
     put(byId("reach"), app.history.length ? app.span.text() : "");
   }
 
