@@ -100,16 +100,29 @@ func (s *service) name(id string) string {
 
 var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")
 
+var errStarting = status.Error(codes.FailedPrecondition, "a run is starting: it waits for its nodes")
+
+// absence returns the error of a call without a present run.
+func (s *service) absence() error {
+	if len(s.turn) > 0 {
+		return errStarting
+	}
+	return errNoRack
+}
+
 // call runs f on the goroutine of the live run and returns its error.
 func (s *service) call(f func(*run) error) (err error) {
 	r := s.present.Load()
-	if r == nil || r.batch != nil {
+	switch {
+	case r == nil:
+		return s.absence()
+	case r.batch != nil:
 		return errNoRack
 	}
 	select {
 	case <-r.ready:
 	default:
-		return errNoRack
+		return errStarting
 	}
 	if !r.do(func() { err = f(r) }) {
 		return errNoRack
