@@ -188,7 +188,7 @@ func TestPageShowsALostRack(t *testing.T) {
 	if err := syscall.Kill(find(t, children(t, r.Process.Pid), "h5").pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	b.until(t, `/The run failed[^]*since \d\d:\d\d:\d\d, for \d+ s[^]*node h5: [^]*connection[^]*the rack is at [\d.]+ ms[^]*rackfab replay/.test(`+banner+`)`)
+	b.until(t, `/The run failed[^]*since \d\d:\d\d:\d\d, for \d+ s[^]*Node h5: [^]*connection[^]*the rack is at [\d.]+ ms[^]*rackfab replay/.test(`+banner+`)`)
 	b.do(t, chromedp.Click("#tab-table"))
 	if text := value[string](t, b, banner); !strings.Contains(text, "The run failed") {
 		t.Errorf("the banner of another view is %q", text)

@@ -258,6 +258,11 @@ func TestPageModules(t *testing.T) {
 				[null, {reason: "a run is starting: it waits for its nodes"}], [null, {reason: "", up: true}], [null, {reason: "no live rack"}], [null, null]].map((v) => m.phaseOf(...v)).join(" ")`,
 			"running stalled recovering paused failed starting waiting none none",
 		},
+		"the notice of a missing rack says whether one is starting": {
+			`["a run is starting: it waits for its nodes", "no live rack: StartRack starts one, as rackfab up --controller does", "no controller"]
+				.map((absent) => m.absence({controller: true}, {absent, up: false})).map((v) => [v.title, v.text.split(". ")[0], (v.commands ?? []).length].join(", ")).join("; ")`,
+			"The rack is starting, A run is starting: it waits for its nodes, 0; No live rack, The controller of this page has no rack so far, 1; No live rack, No controller, 1",
+		},
 		"the page says why it cannot control a rack": {
 			`(() => {
 				const ok = {controller: true, stored: false, status: {state: "running"}, absent: null};

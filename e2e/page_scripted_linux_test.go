@@ -207,3 +207,18 @@ func TestPageOfAFailedRun(t *testing.T) {
 	b.until(t, `/run failed/.test(document.querySelector("#act").innerText) && !document.querySelector("#burst") && !document.querySelector("#selected .act button") && document.querySelector("#toggle:disabled") && !document.querySelector("#live.on")`)
 	b.quiet(t)
 }
+
+// While the clock of a rack has not started, the page offers to start it, and hides what needs
+// an instant of the run.
+func TestPageOfARackBeforeItsStart(t *testing.T) {
+	rack := newScripted()
+	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	rack.states <- &rackfabv1.WatchResponse{Status: &rackfabv1.RackStatus{}}
+	const shown = `["#time", ".zooms", "#save-rack", "#start-clock", "#burst"].filter((v) => document.querySelector(v)?.checkVisibility()).join(" ")`
+	b.until(t, `document.querySelector("#start-clock") && document.querySelector("#run .state").textContent === "clock not started" && `+shown+` === "#start-clock"`)
+	rack.show(1e9, running())
+	b.until(t, shown+` === "#time .zooms #save-rack #burst"`)
+	b.quiet(t)
+}

@@ -9,6 +9,7 @@ import { explain } from "./explain.js";
 import { since } from "./frames.js";
 import { Find } from "./find.js";
 import { Help } from "./help.js";
+import { header } from "./header.js";
 import { History } from "./history.js";
 import { Rack } from "./rack.js";
 import { Span } from "./span.js";
@@ -17,7 +18,7 @@ import { Act } from "./act.js";
 import { Panel, flows, legend, tiles } from "./panel.js";
 import { pictureButtons } from "./export.js";
 import { runs, load, pacing } from "./stored.js";
-import { absence, Banner, blocked, failureOf, faultOf, obstacleOf, phaseOf } from "./banner.js";
+import { absence, Banner, blocked, faultOf, obstacleOf } from "./banner.js";
 import { rackPicture, share } from "./share.js";
 import { known, tabs, view } from "./views.js";
 import * as address from "./address.js";
@@ -115,7 +116,7 @@ function paint(now) {
     rack.update(app.snap, app.trees, app.victims, app.selected);
     tiles(byId("tiles"), app);
     time.update();
-    header();
+    header(app);
     if (now - drawn > slowly || !app.live) {
       drawn = now;
       flows(byId("flows"), app);
@@ -130,24 +131,6 @@ let last = 0;
 function later() {
   clearTimeout(last);
   last = setTimeout(() => app.refresh(), slowly + 20);
-}
-
-const words = { none: "no rack", waiting: "clock not started" };
-
-const many = (n, one, more) => (n ? `${n} ${n === 1 ? one : more}` : "");
-
-function header() {
-  const st = app.stored ? null : app.status;
-  const box = byId("run");
-  if (!box.children.length) box.replaceChildren(h("span", { class: "scenario" }), h("span", { class: "scheme" }), h("span", { class: "state" }), h("span", { class: "extra" }));
-  const [scenario, scheme, state, extra] = box.children;
-  put(scenario, app.model?.scenario ?? "");
-  put(scheme, (app.stored ? app.source?.scheme : st?.scheme) || app.model?.scheme || "");
-  const now = app.stored ? "stored" : phaseOf(st, app.lost.absent);
-  put(state, words[now] ?? now);
-  mark(state, "title", st?.stalled || null);
-  mark(state, "data-state", now);
-  put(extra, st?.failed ? failureOf(st) : [many(st?.changes, "change in the journal", "changes in the journal"), many(st?.recoveries, "recovery", "recoveries")].filter(Boolean).join(" · "));
 }
 
 // paced queries the collector for credit and tokens of the selected NICs, every two
@@ -201,12 +184,15 @@ function restore() {
   if (at !== null) app.go(app.history.indexAt(at));
 }
 
-// empty shows a notice instead of the rack, or the rack again.
+let tools = []; // of the drawing and of its time
+
+// empty shows a notice instead of the rack and its tools, or the rack again.
 function empty(what) {
   const box = byId("empty");
   box.hidden = !what;
   box.replaceChildren(what ? notice(what) : "");
   byId("rack").classList.toggle("hidden", Boolean(what));
+  for (const one of tools) one.hidden = Boolean(what);
 }
 
 let run = "", changes = -1, past = null; // past: the promise of the frames before the first one
@@ -225,7 +211,7 @@ function onRack(event) {
   if (event.absent) {
     app.status = null;
     if (!app.history.length) empty(absence(app.session, event));
-    header();
+    header(app);
     controls();
     return;
   }
@@ -295,7 +281,7 @@ async function source(value) {
     rack.show(app.model);
     controls(true);
     restore();
-    header();
+    header(app);
     banner.update();
     app.refresh();
     if (got.note) toast(got.note);
@@ -336,6 +322,7 @@ async function main() {
   panel.show(null);
   banner = new Banner(byId("banner"), fault);
   byId("save-rack").replaceWith(h("span", { id: "save-rack" }, pictureButtons(() => "rackfab-rack", () => rackPicture(app, rack.svg))));
+  tools = [find.box, rack.buttons, byId("save-rack"), byId("time")];
   byId("share").addEventListener("click", share);
   new Help({ app, rack, time, find });
   new ResizeObserver(() => app.refresh()).observe(byId("rack"));
@@ -350,7 +337,7 @@ async function main() {
       app.lost.closed ||= Date.now();
       app.status = null;
       ready();
-      header();
+      header(app);
       banner.update();
     },
   });

@@ -69,6 +69,8 @@ export function absence({ controller }, { absent, up }) {
     return { title: "The rack is up, and its clock has not started", text: "Start the clock here, or with:", commands: ["rackfab resume", "rackfab step 300us"],
       actions: [h("button", { id: "start-clock", class: "main", text: "Start the clock", onclick: start("Resume") }), h("button", { text: "Step 300 us", onclick: start("Step", { spanPs: "300000000" }) })] };
   }
+  if (isStarting(absent)) return { title: "The rack is starting", text: `${first(absent)}. This page shows it by itself.` };
+  if (absent.startsWith("no live rack")) return { title: "No live rack", text: "The controller of this page has no rack so far. If a command starts one, this page shows it by itself. The command is:", commands: ["rackfab up pcn-16to2 --scheme pfc"] };
   return { title: "No live rack", text: `${first(reasonOf(absent, "the controller"))}. Start a rack in a terminal; this page connects by itself:`, commands: ["rackfab up pcn-16to2 --scheme pfc"],
     more: "Or choose a stored run as Source, or open Compare or Table." };
 }
