@@ -263,6 +263,15 @@ func TestPageModules(t *testing.T) {
 				.map((absent) => m.absence({controller: true}, {absent, up: false})).map((v) => [v.title, v.text.split(". ")[0], (v.commands ?? []).length].join(", ")).join("; ")`,
 			"The rack is starting, A run is starting: it waits for its nodes, 0; No live rack, The controller of this page has no rack so far, 1; No live rack, No controller, 1",
 		},
+		"the alert of a fault does not change while it lasts": {
+			`(() => {
+				const box = document.createElement("div"), faults = ["for 2 s", "for 3 s", ""].map((why) => why && {title: "The rack does not move", since: 1, why, help: "Wait."});
+				let fault = faults[0];
+				const banner = new m.Banner(box, () => fault);
+				return box.getAttribute("role") + " " + faults.map((f) => { fault = f || null; banner.update(); return box.querySelector("[role=alert]").textContent + " " + box.querySelector(".why").textContent; }).join("; ");
+			})()`,
+			"null The rack does not move: for 2 s. Wait. For 2 s.; The rack does not move: for 2 s. Wait. For 3 s.;  For 3 s.",
+		},
 		"the page says why it cannot control a rack": {
 			`(() => {
 				const ok = {controller: true, stored: false, status: {state: "running"}, absent: null};

@@ -83,11 +83,13 @@ function sinceText(since, now) {
   return `since ${new Date(since).toTimeString().slice(0, 8)}, for ${long}`;
 }
 
-// Banner shows the fault that ask() returns, and asks again every second.
+// Banner shows the fault that ask() returns, and asks again every second. Screen readers read
+// each fault once: the alert does not contain its duration, nor later wordings of its reason.
 export class Banner {
   constructor(box, ask) {
     this.parts = [h("strong", { class: "what" }), h("span", { class: "since" }), h("span", { class: "why" }), h("span", { class: "help" })];
-    box.append(h("div", { class: "banner-text" }, this.parts));
+    this.alert = h("p", { class: "unseen", role: "alert" });
+    box.append(h("div", { class: "banner-text" }, this.parts), this.alert);
     Object.assign(this, { box, ask });
     setInterval(() => this.update(), 1000);
   }
@@ -95,6 +97,8 @@ export class Banner {
   update() {
     const now = Date.now(), fault = this.ask(now), { box } = this;
     box.hidden = !fault;
+    if (fault?.title !== this.title) put(this.alert, fault ? `${fault.title}: ${fault.why}. ${fault.help}` : "");
+    this.title = fault?.title;
     if (!fault) return;
     box.classList.toggle("mild", Boolean(fault.mild));
     const [title, since, why, help] = this.parts;
