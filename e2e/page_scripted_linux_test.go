@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -11,7 +12,10 @@ import (
 
 	events "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/page"
@@ -20,16 +24,22 @@ import (
 // scripted is the controller of a rack of h0, s0 and h1 that shows preset states.
 type scripted struct {
 	rackfabv1.FabricServiceClient
-	states  chan *rackfabv1.WatchResponse
-	refusal error // of every change
+	states chan *rackfabv1.WatchResponse
 }
 
 func (s *scripted) Watch(ctx context.Context, _ *rackfabv1.WatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[rackfabv1.WatchResponse], error) {
 	return &script{ctx: ctx, states: s.states}, nil
 }
 
-func (s *scripted) Apply(context.Context, *rackfabv1.ApplyRequest, ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
-	return &rackfabv1.ApplyResponse{}, s.refusal
+// Apply refuses bursts from other nodes than h0.
+func (s *scripted) Apply(_ context.Context, q *rackfabv1.ApplyRequest, _ ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
+	if from := q.GetChange().GetBurst().GetFrom(); from != "h0" {
+		refused, err := status.New(codes.InvalidArgument, "change").WithDetails(&errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "change.burst.from", Description: "no NIC is called " + from}},
+		})
+		return nil, errors.Join(err, refused.Err())
+	}
+	return &rackfabv1.ApplyResponse{}, nil
 }
 
 func (s *scripted) GetTopology(context.Context, *rackfabv1.GetTopologyRequest, ...grpc.CallOption) (*rackfabv1.GetTopologyResponse, error) {
@@ -221,4 +231,21 @@ func TestPageOfARackBeforeItsStart(t *testing.T) {
 	rack.show(1e9, running())
 	b.until(t, shown+` === "#time .zooms #save-rack #burst"`)
 	b.quiet(t)
+}
+
+// A refused change marks the input that the controller names, and says why below it by the
+// input's label, until the change is accepted.
+func TestPageOfARefusedChange(t *testing.T) {
+	rack := newScripted()
+	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	rack.show(1e9, running())
+	b.until(t, `document.querySelector("#burst")`)
+	b.do(t, chromedp.SetValue("#burst-from", "x"), chromedp.Click("#burst"))
+	b.until(t, `document.querySelector("#burst-from[aria-invalid]") && document.querySelector(".act.burst .refused").textContent === "From: no NIC is called x"`)
+	b.do(t, chromedp.SetValue("#burst-size", "y"), chromedp.Click("#burst"))
+	b.until(t, `document.querySelector("#burst-size[aria-invalid]") && !document.querySelector("#burst-from[aria-invalid]") && document.querySelector(".act.burst .refused").textContent.startsWith("Size: invalid value")`)
+	b.do(t, chromedp.SetValue("#burst-from", "h0"), chromedp.SetValue("#burst-size", "1KB"), chromedp.Click("#burst"))
+	b.until(t, `!document.querySelector("[aria-invalid]") && !document.querySelector(".refused") && document.querySelector("#toast.shown:not(.bad)")`)
 }

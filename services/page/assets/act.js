@@ -1,20 +1,45 @@
 // Controls of a running rack. They make the same calls as the command line.
 
-import { h, toast } from "./dom.js";
+import { h, mark, toast } from "./dom.js";
 import { call } from "./api.js";
 import * as format from "./format.js";
 
-// apply requests a change at the earliest instant and shows when it takes effect.
-export async function apply(change, what) {
+// apply requests a change at the earliest instant and shows when it takes effect, or that it is
+// refused. inputs are those of the change's fields.
+export async function apply(change, what, inputs = {}) {
+  refuse({}, inputs);
   try {
     const out = await call("Apply", { change });
     const at = Number(out.change?.atPs ?? 0), name = out.change?.change?.burst?.name;
     toast(`${name ?? what} at ${format.instant(at)}`);
-    return true;
   } catch (e) {
-    toast(e.message, true);
-    return false;
+    const rest = refuse(e.fields ?? {}, inputs);
+    if (rest.length || !Object.keys(e.fields ?? {}).length) toast(rest.join("; ") || e.message, true);
   }
+}
+
+const formOf = (input) => input.closest(".act, .setting");
+
+// refuse marks the inputs of invalid fields {path: why}, says why below them, and returns the
+// errors of fields without an input. inputs are by the path of a field in the change, "set".
+function refuse(fields, inputs) {
+  for (const input of new Set(Object.values(inputs))) {
+    mark(input, "aria-invalid", null);
+    formOf(input).querySelector(".refused")?.remove();
+  }
+  const rest = [], said = new Map(); // said: by the form
+  for (const [field, why] of Object.entries(fields)) {
+    const path = field.replace(/^change\./, ""), input = inputs[path] ?? inputs[path.split(".")[0]];
+    if (!input) {
+      rest.push(`${path.replaceAll("_", " ")}: ${why}`);
+      continue;
+    }
+    mark(input, "aria-invalid", true);
+    const form = formOf(input), text = `${input.getAttribute("aria-label") ?? input.closest(".field").querySelector("span").textContent}: ${why}`;
+    said.set(form, [...(said.get(form) ?? []), text]);
+  }
+  for (const [form, texts] of said) form.append(h("p", { class: "refused", role: "alert", text: texts.join("; ") }));
+  return rest;
 }
 
 const field = (label, input) => h("label", { class: "field" }, h("span", { text: label }), input);
@@ -41,16 +66,17 @@ export class Act {
     const flows = h("input", { id: "burst-flows", value: 16, type: "number", min: 1, max: 65536 });
     const size = h("input", { id: "burst-size", value: "64KB", size: 6, autocomplete: "off" });
     const nics = h("datalist", { id: "nics" }, model.nodes.filter((n) => n.nic).map((n) => h("option", { value: n.name })));
+    const inputs = { "burst.from": from, "burst.to": to, "burst.flows_per_sender": flows, "burst.size_bytes": size };
     const send = (e) => {
       e.preventDefault();
       let volume;
       try {
         volume = size.value.trim() === "endless" ? { endless: true } : { sizeBytes: String(format.readBytes(size.value)) };
       } catch (error) {
-        toast(`size: ${error.message}`, true);
+        refuse({ "burst.size_bytes": error.message }, inputs);
         return;
       }
-      apply({ burst: { from: from.value, to: to.value, flowsPerSender: Number(flows.value), ...volume } }, "burst");
+      apply({ burst: { from: from.value, to: to.value, flowsPerSender: Number(flows.value), ...volume } }, "burst", inputs);
     };
     return h("form", { class: "act burst", onsubmit: send },
       h("div", { class: "fields" }, field("From", from), field("To", to), field("Flows", flows), field("Size", size)),
@@ -61,7 +87,7 @@ export class Act {
     const link = h("select", { id: "link" }, model.links.map((l) => h("option", { text: l.name })));
     const trunk = model.links.find((l) => !model.nodes[l.a].nic && !model.nodes[l.b].nic);
     if (trunk) link.value = trunk.name;
-    const go = (verb, what) => () => apply({ [verb]: link.value }, `${link.value} ${what}`);
+    const go = (verb, what) => () => apply({ [verb]: link.value }, `${link.value} ${what}`, { link_down: link, link_up: link });
     return h("div", { class: "act row" }, field("Link", link),
       h("button", { id: "link-down", onclick: go("linkDown", "down"), text: "Down" }), h("button", { id: "link-up", onclick: go("linkUp", "up"), text: "Up" }));
   }
@@ -78,7 +104,7 @@ export class Act {
     node.addEventListener("change", present);
     key.addEventListener("change", present);
     present();
-    const set = () => apply({ set: { key: `${node.value}.${key.value}`, value: value.value } }, `${node.value}.${key.value} = ${value.value}`);
+    const set = () => apply({ set: { key: `${node.value}.${key.value}`, value: value.value } }, `${node.value}.${key.value} = ${value.value}`, { set: value });
     return h("div", { class: "act row" }, field("Threshold", node), field("Key", key), field("Value", value), h("button", { id: "set", onclick: set, text: "Set" }));
   }
 
@@ -88,7 +114,7 @@ export class Act {
     const name = h("select", { id: "scheme" }, other, model.choices.map((v) => h("option", { text: v })));
     name.value = model.scheme;
     return h("div", { class: "act row" }, field("Scheme of all flows", name),
-      h("button", { id: "switch-scheme", onclick: () => apply({ scheme: { name: name.value } }, `scheme ${name.value}`), text: "Switch" }));
+      h("button", { id: "switch-scheme", onclick: () => apply({ scheme: { name: name.value } }, `scheme ${name.value}`, { scheme: name }), text: "Switch" }));
   }
 }
 

@@ -15,6 +15,7 @@ async function answer(response) {
   const fields = Object.entries(body.fields ?? {}).map(([field, what]) => `${field}: ${what}`);
   const error = new Error(fields.length ? fields.join("; ") : reasonOf(body.message));
   error.code = body.code;
+  error.fields = body.fields ?? {};
   throw error;
 }
 

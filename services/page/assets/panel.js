@@ -132,7 +132,7 @@ function settings(n) {
     const value = h("input", { value: set.value, size: 8, "aria-label": `${n.name}.${set.key}`, autocomplete: "off" });
     return h("form", { class: "setting", onsubmit: (e) => {
       e.preventDefault();
-      apply({ set: { key: `${n.name}.${set.key}`, value: value.value } }, `${n.name}.${set.key} = ${value.value}`);
+      apply({ set: { key: `${n.name}.${set.key}`, value: value.value } }, `${n.name}.${set.key} = ${value.value}`, { set: value });
     } }, h("span", { text: set.key }), value, h("button", { text: "Set" }));
   });
   return rows.length ? h("details", { class: "settings" }, h("summary", { text: "Settings" }), rows) : "";
