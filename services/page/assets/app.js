@@ -95,9 +95,7 @@ const app = {
 
 let waiting = 0, rack, time, act, panel, banner, drawn = 0, ready;
 
-app.history = app.run;
-app.ready = new Promise((done) => { ready = done; });
-app.span = new Span(app);
+Object.assign(app, { history: app.run, span: new Span(app), ready: new Promise((done) => { ready = done; }) });
 
 // paint draws the current frame; charts are drawn less often.
 function paint(now) {
