@@ -21,7 +21,7 @@ func modules(t *testing.T) *browser {
 	t.Cleanup(server.Close)
 	b := newBrowser(t, 800, 600)
 	b.do(t, chromedp.Navigate(server.URL+"/blank"))
-	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel", "chart", "rack", "stored", "act"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all) }), false)`)
+	b.until(t, `window.m || (Promise.all(["bins", "model", "series", "analysis", "table", "words", "banner", "address", "recording", "columns", "scene", "layout", "find", "explain", "history", "span", "frames", "panel", "chart", "rack", "stored", "act"].map((n) => import("/" + n + ".js"))).then((all) => { window.m = Object.assign({}, ...all); return import("/format.js") }).then((format) => { m.format = format; }), false)`)
 	return b
 }
 
@@ -385,6 +385,11 @@ func TestPageModules(t *testing.T) {
 				return panel.picture().title + ", " + panel.picture().facts[0];
 			})()`,
 			"pair · pfc · Link h0 → s0, 0.050 ms to 0.120 ms; the line marks 0.100 ms",
+		},
+		"the ticks of an axis are round, with the digits that they need": {
+			`[[0, 1.51e9], [50e6, 5e9], [300e6, 4.05e9], [3e6, 115e6], [27e9, 27.4e9], [0, 2.5e12]].map(([from, to]) => m.format.ticks(from, to, 300).map((v) => v[1]).join()).join("; ") +
+				"; " + new m.Span({run: {frames: [{at: 50e6}], last: {at: 5e9}}}).text()`,
+			"0 ms,0.5 ms,1 ms,1.5 ms; 2 ms,4 ms; 1 ms,2 ms,3 ms,4 ms; 50 us,100 us; 27 ms,27.1 ms,27.2 ms,27.3 ms,27.4 ms; 0 s,1 s,2 s; 0.05 ms to 5 ms",
 		},
 		"the victim of a window crosses a paused link but not the congested port": {
 			`(() => {

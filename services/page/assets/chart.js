@@ -59,11 +59,7 @@ export function chart(svg, lines, o) {
     parts.push(s("line", { class: v ? "grid" : "axis", x1: left, x2: left + w, y1: y(v), y2: y(v) }));
     parts.push(s("text", { class: "tick", x: left - 6, y: y(v), "text-anchor": "end", "dominant-baseline": v === top ? "hanging" : v ? "central" : "auto", text: o.show(v) }));
   }
-  const n = w > 320 ? 4 : 2;
-  for (let i = 0; i <= n; i++) {
-    const t = from + ((to - from) * i) / n;
-    parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(t, to - from) }));
-  }
+  for (const [t, text] of format.ticks(from, to, w)) parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": x(t) > left + w - 14 ? "end" : "middle", text }));
   lines.forEach((l, i) => {
     const part = thin(l.points.filter((p) => p[0] >= from && p[0] <= to)), points = o.bins ? asBins(part) : part;
     let d = "";

@@ -14,11 +14,20 @@ export const time = (ps) => scaled(ps, [[1e12, "s"], [1e9, "ms"], [1e6, "us"], [
 // instant formats with a fixed number of decimals, so that its width stays.
 export const instant = (ps) => `${(ps / 1e9).toFixed(3)} ms`;
 
-// tick formats an instant with the digits needed to distinguish ticks of a span.
-export function tick(ps, span) {
-  const [size, unit] = ps + span >= 1e12 ? [1e12, "s"] : ps + span >= 1e9 ? [1e9, "ms"] : [1e6, "us"];
-  const part = span / size / 4;
-  return `${trim((ps / size).toFixed(part >= 1 ? 1 : Math.min(6, Math.ceil(-Math.log10(part || 1)) + 1)))} ${unit}`;
+// tick formats an instant with the digits that a step needs, in the unit of the axis that
+// ends at an instant.
+export function tick(ps, step, end = ps) {
+  const [size, unit] = end >= 1e12 ? [1e12, "s"] : end >= 1e9 ? [1e9, "ms"] : [1e6, "us"];
+  const digits = Math.ceil(Math.log10(size / step) - 1e-9);
+  return `${trim((ps / size).toFixed(Math.max(0, Math.min(digits, 6))))} ${unit}`;
+}
+
+// ticks returns round instants of an axis, [[ps, text]], so that each has room on w pixels.
+export function ticks(from, to, w) {
+  const least = (to - from) / Math.max(2, Math.min(Math.floor(w / 75), 6)), base = 10 ** Math.floor(Math.log10(least));
+  const step = [1, 2, 5, 10].find((m) => m * base >= least * 0.999) * base, list = [];
+  for (let k = Math.ceil(from / step); k * step <= to; k++) list.push([k * step, tick(k * step, step, to)]);
+  return list;
 }
 
 export const rate = (bps) => (bps ? scaled(bps, [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]]) : "0");

@@ -112,7 +112,10 @@ export class Span {
   }
 
   // text describes the part.
-  text() { return `${format.tick(this.from, this.to - this.from)} to ${format.tick(this.to, this.to - this.from)}${this.part ? ` (${format.time(this.part.to - this.part.from)})` : ""}`; }
+  text() {
+    const step = Math.max(this.to - this.from, least) / 1000;
+    return `${format.tick(this.from, step, this.to)} to ${format.tick(this.to, step)}${this.part ? ` (${format.time(this.part.to - this.part.from)})` : ""}`;
+  }
 }
 
 // complete adds what the collector has no series of, from the frames of the run around each

@@ -104,8 +104,7 @@ export class Strip {
         s("text", { class: "tick", x: left - 6, y, "text-anchor": "end", "dominant-baseline": base, text: format.bytes(tops[0] * share) }),
         s("text", { class: "tick t-pause", x: left + w + 6, y, "dominant-baseline": base, text: `${format.count(tops[1] * share)}/ms` }));
     }
-    const n = w > 420 ? 4 : 2;
-    for (let i = 0; i <= n; i++) parts.push(s("text", { class: "tick", x: left + (w * i) / n, y: high - 2, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(from + ((to - from) * i) / n, to - from) }));
+    for (const [t, text] of format.ticks(from, to, w)) parts.push(s("text", { class: "tick", x: x(t), y: high - 2, "text-anchor": "middle", text }));
     if (pauses.length) parts.push(s("path", { class: "s-pause", d: `M${x(pauses[0][0]).toFixed(1)} ${bottom}L${shape(asBins(thin(pauses, 500)), tops[1])}L${x(pauses.at(-1)[0]).toFixed(1)} ${bottom}Z` }));
     if (queues.length) parts.push(s("path", { class: "s-queue", d: `M${shape(thin(queues, 500), tops[0])}` }));
     this.svg.replaceChildren(...parts);
