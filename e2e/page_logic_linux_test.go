@@ -200,7 +200,7 @@ func TestPageModules(t *testing.T) {
 		"nodes of small racks do not overlap in narrow drawings, and are drawn large": {
 			`(() => {
 				const model = ` + paper + `, scene = m.sceneOf(model, m.openAtFirst(model)), found = new Set();
-				for (let w = 250; w <= 390; w += 10) for (let h = 360; h <= 520; h += 8) {
+				for (let w = 226; w <= 396; w += 10) for (let h = 360; h <= 520; h += 8) {
 					const drawn = m.place(scene, w, h);
 					found.add(` + faults + `(drawn) + (drawn.height > 1.05 * h ? " small" : ""));
 				}
@@ -233,6 +233,11 @@ func TestPageModules(t *testing.T) {
 				.map((v) => m.spanWords({...v, attributes: v.attributes.map(([key, number]) => ({key: "rackfab." + key, number}))})).join(" ")`,
 			"s0 forwarded 1000 frames of data (1.06 MB) in 3.18 ms; a frame stayed 623 us on average, paused 2.73 ms, queue up to 460 KB. " +
 				"On the wire from r0 to s1 on the way back for 5.01 us: serialisation 13.2 ns, propagation 5 us.",
+		},
+		"a sender's span has the pauses of its events": {
+			`m.spanWords({name: "data", node: "h0", startPs: "100000000", endPs: "3260000000", attributes: [{key: "rackfab.frames", number: "1000"}, {key: "rackfab.carries", text: "data"}],
+				events: [{name: "pause", atPs: "90000000"}, ...[["150000000", "80000000"], ["3000000000", "2710000000"]].map(([atPs, number]) => ({name: "resume", atPs, attributes: [{key: "rackfab.paused_ps", number}]}))]})`,
+			"h0 sent 1000 frames of data in 3.16 ms, paused 2.76 ms.",
 		},
 		"events are described in words": {
 			`[{name: "resume", attributes: [{key: "rackfab.paused_ps", number: "87800800"}]}, {name: "rate", attributes: [{key: "rackfab.rate.new", number: "5000000000"}]}, {name: "mark", attributes: [{key: "rackfab.times", number: "3"}]}]

@@ -50,12 +50,23 @@ function carried(at) {
   return `${frames}${at.has("carries") ? ` of ${at.get("carries")}` : ""}${at.has("bytes") ? ` (${format.bytes(Number(at.get("bytes")))})` : ""}`;
 }
 
+// pausedOf returns for how long a span was paused, in ps: as it says, or by its resume events
+// as far as they lie in it.
+function pausedOf(v, at) {
+  if (at.has("paused_ps")) return Number(at.get("paused_ps"));
+  return (v.events ?? []).filter((e) => e.name === "resume").reduce((sum, e) => {
+    const about = attributesOf(e), within = Number(e.atPs ?? 0) - Number(v.startPs ?? 0);
+    return sum + Number(about.get("times") ?? 1) * Math.min(Number(about.get("paused_ps") ?? 0), within);
+  }, 0);
+}
+
 // spanWords returns a sentence about a span.
 export function spanWords(v) {
   const at = attributesOf(v), took = format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0)), back = at.get("direction") === "back" ? " on the way back" : "";
   const time = (key) => format.time(Number(at.get(key) ?? 0)), has = (key) => Number(at.get(key) ?? 0) > 0;
+  const paused = pausedOf(v, at);
   const rest = [
-    has("paused_ps") && `paused ${time("paused_ps")}`,
+    paused > 0 && `paused ${format.time(paused)}`,
     has("queue_bytes.max") && `queue up to ${format.bytes(Number(at.get("queue_bytes.max")))}`,
     has("marks") && `${plural(at.get("marks"), "frame")} marked`,
     v.error && `failed: ${v.error}`, at.get("open") && "the run ended first", at.get("cut") && "ended early: too many spans were open",
