@@ -57,7 +57,21 @@ func TestPageComparesThreeSchemes(t *testing.T) {
 	b.do(t, chromedp.Click("#tab-table"))
 	b.until(t, `document.querySelectorAll("#schemes tbody tr").length === 3`)
 	b.keep(t, "page-table")
+	fits(t, b, 1280, "#view-table .scroll")
+	b.do(t, chromedp.Click("#tab-compare"))
+	b.until(t, `document.querySelectorAll("#compare-figures tbody tr").length > 1`)
+	fits(t, b, 800, "#view-compare .compare")
 	b.quiet(t)
+}
+
+// fits checks that all columns of an element are in view on a page of a given width.
+func fits(t *testing.T, b *browser, width int64, selector string) {
+	t.Helper()
+	b.do(t, chromedp.EmulateViewport(width, 800))
+	b.until(t, fmt.Sprintf(`innerWidth === %d && document.querySelector(%q).clientWidth > 0`, width, selector))
+	if cut := value[float64](t, b, fmt.Sprintf(`document.querySelector(%q).scrollWidth - document.querySelector(%[1]q).clientWidth`, selector)); cut > 0 {
+		t.Errorf("%s: %g pixels are cut off at a width of %d", selector, cut, width)
+	}
 }
 
 // startAt runs `rackfab run` to its end, with its results in a folder.

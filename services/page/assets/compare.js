@@ -164,7 +164,7 @@ function build() {
   state.racks = columns.map(() => ({ box: h("div", { class: "compare-rack" }), facts: h("p", { class: "facts" }) }));
   const row = (title, keys, cells) => [h("div", { class: "row-title across" }, h("h3", { text: title }), h("span", { class: "keys" }, keys.map(([mark, name]) => h("span", {}, mark, name)))), ...cells];
   state.charts = [];
-  const wide = Math.max(state.body.clientWidth - 20, 300), least = 250, width = Math.max((wide - 18 * (columns.length - 1)) / columns.length, Math.min(least, wide));
+  const wide = Math.max(state.body.clientWidth - 20, 300), least = 226, width = Math.max((wide - 18 * (columns.length - 1)) / columns.length, Math.min(least, wide));
   const plots = rows.map((r) => row(r.m.name, r.columns[0]?.length ? keysOf(r) : [[h("span", { class: "hint", text: "none in any run" }), ""]], columns.map((c, i) => {
     const svg = s("svg", { class: "chart" });
     state.charts.push({ svg, lines: r.columns[i], o: { width, height: state.metric.value ? 320 : 150, top: r.top, show: r.m.show, label: `${r.m.name}, ${names[i]}` } });
