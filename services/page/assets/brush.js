@@ -2,7 +2,7 @@
 // wheel, with Ctrl to zoom and across to move.
 
 const still = 4; // pixels that a click may move
-const least = 2e6; // ps of the shortest span
+export const least = 2e6; // ps of the shortest span
 
 // scaled returns [from, to] of a span whose length changes by a factor, around an instant that
 // keeps its place.

@@ -4,7 +4,7 @@
 import { toast } from "./dom.js";
 import { get } from "./api.js";
 import * as address from "./address.js";
-import { scaled, within } from "./brush.js";
+import { least, scaled, within } from "./brush.js";
 import * as format from "./format.js";
 import { History } from "./history.js";
 import { FLAGS } from "./model.js";
