@@ -104,6 +104,21 @@ func (b *browser) until(t *testing.T, condition string) {
 	}
 }
 
+// tap clicks an element that the page may replace by a new one at any time.
+func (b *browser) tap(t *testing.T, selector string) {
+	t.Helper()
+	for {
+		err := chromedp.Do(b, chromedp.Click(selector))
+		switch {
+		case err == nil:
+			return
+		case !strings.Contains(err.Error(), "Could not find node with given id"):
+			b.quiet(t)
+			t.Fatalf("%s: %v", selector, err)
+		}
+	}
+}
+
 // click clicks the centre of a shape in a drawing, which has no CSS box.
 func (b *browser) click(t *testing.T, selector string) {
 	t.Helper()
@@ -226,7 +241,7 @@ func trace(t *testing.T, b *browser) {
 	t.Helper()
 	b.click(t, `[data-key="node:h2"]`)
 	b.until(t, `[...document.querySelectorAll("#selected path.line")].some((p) => p.getAttribute("d").split("L").length > 10)`)
-	b.do(t, chromedp.Click("#open-traces"))
+	b.tap(t, "#open-traces")
 	b.until(t, `document.querySelector(".trace-row")`)
 	// Nodes export at different times: the first answer has only one span of the trace.
 	value[bool](t, b, `(() => {
@@ -240,7 +255,7 @@ func trace(t *testing.T, b *browser) {
 		}
 		return true
 	})()`)
-	b.do(t, chromedp.Click(".trace-row"))
+	b.tap(t, ".trace-row")
 	b.until(t, `document.querySelectorAll("#waterfall .span").length === 1`)
 	b.click(t, "#waterfall .span")
 	b.until(t, `document.querySelectorAll("#waterfall .span").length > 5 && document.querySelector("#waterfall .span.chosen")`)
@@ -260,7 +275,7 @@ func trace(t *testing.T, b *browser) {
 // slowest opens the slowest message of the victim from its tile, after the burst.
 func slowest(t *testing.T, b *browser) {
 	t.Helper()
-	b.do(t, chromedp.Click("#victim-slowest"))
+	b.tap(t, "#victim-slowest")
 	b.until(t, `document.querySelector(".trace h3")?.textContent.startsWith("WRITE of F0") && /paused/i.test(document.querySelector(".path-words").textContent) && location.hash.includes("flow=F0")`)
 	b.keep(t, "page-victim")
 	b.do(t, chromedp.Click("#tab-rack"))
