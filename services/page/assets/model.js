@@ -100,8 +100,12 @@ const loadOf = (bps, rate) => (bps === null ? null : rate ? Math.min(bps / rate,
 // Indices of counts of a flow's entry in a frame; see frame.go.
 export const FLOW_SENT = 3, ACKED = 4;
 
-// entryOf returns a sender's entry of a flow, or of its flows in a burst, in a frame.
-export const entryOf = (frame, node, name) => frame.nodes[node]?.f?.find((e) => e[0] === name);
+// entryOf returns a sender's entry of a flow, or of its flows in a burst, in a frame, and looks
+// first at its index in another frame.
+export function entryOf(frame, node, name, index = 0) {
+  const all = frame.nodes[node]?.f;
+  return all?.[index]?.[0] === name ? all[index] : all?.find((e) => e[0] === name);
+}
 
 // grown returns the growth of a count between two entries of a flow. A flow that the earlier
 // frame lacks began in between, at 0. An entry of several flows loses the counts of those
@@ -111,13 +115,25 @@ export function grown(now, before, i) {
   return Math.max(now[i] - before[i] * Math.min(1, now[1] / before[1]), 0);
 }
 
-// rateOver returns the mean rate of a flow over frames, in bit/s, from the last one without it.
-function rateOver(frames, node, name, i) {
-  const entries = frames.map((f) => entryOf(f, node, name)), first = Math.max(0, entries.lastIndexOf(undefined));
+// rateOver returns the mean rate of a flow, whose entries in frames are given, in bit/s, from the
+// last frame without it.
+function rateOver(frames, entries, i) {
+  const first = Math.max(0, entries.lastIndexOf(undefined));
   let sum = 0;
   for (let k = first + 1; k < frames.length; k++) sum += grown(entries[k], entries[k - 1], i);
   const span = frames.at(-1).at - frames[first].at;
   return span > 0 ? (sum * 8e12) / span : 0;
+}
+
+// flowsAt returns the flows of a node in the last of some frames, with their mean rates over these.
+// A single flow needs the first and the last frame alone: none of its counts can be lost.
+function flowsAt(frames, node) {
+  const first = frames[0], last = frames.at(-1);
+  return last.nodes[node].f.map(([name, count, rate], i) => {
+    const single = count === 1 && entryOf(first, node, name, i)?.[1] === 1, list = single ? [first, last] : frames;
+    const entries = list.map((f) => entryOf(f, node, name, i));
+    return { name, count, rate, goodput: rateOver(list, entries, ACKED), sent: rateOver(list, entries, FLOW_SENT) };
+  });
 }
 
 // snapshot returns the state of the rack in a frame, with rates since the previous frame.
@@ -136,6 +152,6 @@ export function snapshot(model, frame, was, since = was, held = [since, frame]) 
     return now;
   });
   const recent = since ? [since, ...held.filter((f) => f.at > since.at && f.at < frame.at), frame] : [frame];
-  const flows = frame.nodes.flatMap((n, node) => (n.f ?? []).map(([name, count, rate]) => ({ name, count, rate, goodput: rateOver(recent, node, name, ACKED), sent: rateOver(recent, node, name, FLOW_SENT) })));
+  const flows = frame.nodes.flatMap((n, node) => (n.f?.length ? flowsAt(recent, node) : []));
   return { at: frame.at, frame, held, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
 }
