@@ -87,7 +87,12 @@ function live(app) {
       return frames.reduce((most, f) => (f.at >= from && f.at <= to ? Math.max(most, f.nodes[l.from].p[l.port]?.[QUEUE] ?? 0) : most), 0);
     },
   };
-  return { scenario: model.scenario, run: null, burst: inBurst.length > 1 ? { from: inBurst[0].at, to: inBurst.at(-1).at } : null, series: (m) => lines(app, m), recording: () => recording };
+  const known = new Map(); // metric -> lines
+  const series = (m) => {
+    if (!known.has(m.id)) known.set(m.id, lines(app, m));
+    return known.get(m.id);
+  };
+  return { scenario: model.scenario, run: null, burst: inBurst.length > 1 ? { from: inBurst[0].at, to: inBurst.at(-1).at } : null, series, recording: () => recording };
 }
 
 // Sums adds up series of the same name: the flows of a burst are one line, as in the files
