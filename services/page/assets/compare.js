@@ -11,6 +11,7 @@ import { Rack } from "./rack.js";
 import { runCommand, runs } from "./stored.js";
 import { metrics } from "./sources.js";
 import { explain } from "./explain.js";
+import { schemeOf } from "./share.js";
 import { burstWindow, contextOf, factsOf, keysOf, linesOf, named, opened, pictureOf, spread } from "./columns.js";
 
 const overview = ["goodput", "queue", "pauses"]; // the metrics shown first
@@ -50,7 +51,7 @@ export async function shown() {
   if (!state.columns.length) state.note.replaceChildren(notice({ title: "Reading the runs" }));
   try {
     await app.ready;
-    const live = app.run.length && app.model && !app.stored ? [{ id: "live", label: `live rack · ${app.status?.scheme ?? app.model.scheme}`, scheme: app.status?.scheme ?? app.model.scheme, live: true }] : [];
+    const live = app.run.length && app.model && !app.stored ? [{ id: "live", label: `live rack · ${schemeOf(app)}`, scheme: schemeOf(app), live: true }] : [];
     state.sources = live.concat(await runs(app.session));
     const wanted = (state.chosen.length ? state.chosen : address.read("runs").split(",").filter(Boolean).map((id) => id.replaceAll("%2C", ",")));
     const known = wanted.filter((id) => state.sources.some((v) => v.id === id));

@@ -2,6 +2,7 @@
 
 import { byId, h, mark, put } from "./dom.js";
 import { failureOf, phaseOf } from "./banner.js";
+import { schemeOf } from "./share.js";
 
 const words = { none: "no rack", waiting: "clock not started" };
 
@@ -14,7 +15,7 @@ export function header(app) {
   if (!box.children.length) box.replaceChildren(h("span", { class: "scenario" }), h("span", { class: "scheme" }), h("span", { class: "state" }), h("span", { class: "extra" }));
   const [scenario, scheme, state, extra] = box.children;
   put(scenario, app.model?.scenario ?? "");
-  put(scheme, (app.stored ? app.source?.scheme : st?.scheme) || app.model?.scheme || "");
+  put(scheme, schemeOf(app));
   const now = app.stored ? "stored" : phaseOf(st, app.lost.absent);
   put(state, words[now] ?? now);
   mark(state, "title", st?.stalled || null);

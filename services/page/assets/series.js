@@ -11,8 +11,8 @@ export class Series {
   constructor(model, what) { this.groups = groupsOf(model, what); }
 
   // over returns the series as charts: {name, show, bins, lines}, rare ones only if a value is
-  // not 0, and without what the frames do not have. Counts are means over 250 us, drawn as bins, and so refer to an earlier frame than
-  // rates. It reads only frames added since the last call, unless earlier frames have changed.
+  // not 0, and without what the frames do not have. Counts are means over 250 us, drawn as bins,
+  // and so refer to an earlier frame than rates. It reads only frames added since the last call, unless earlier frames have changed.
   over(history) {
     const { frames } = history, all = this.groups.flatMap((g) => g.lines);
     if (this.history !== history || this.edits !== history.edits) {

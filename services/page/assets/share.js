@@ -16,8 +16,8 @@ export async function share() {
   }
 }
 
-// schemeOf returns the scheme of the shown rack.
-export const schemeOf = (app) => (app.stored ? app.source.scheme : app.status?.scheme) || app.model.scheme;
+// schemeOf returns the scheme of the shown rack, "" for none.
+export const schemeOf = (app) => (app.stored ? app.source?.scheme : app.status?.scheme) || app.model?.scheme || "";
 
 // rackPicture returns the drawing of the rack with its legend, instant and scenario.
 export function rackPicture(app, svg) {
