@@ -63,12 +63,12 @@ func (f *traceFlags) fetch(ctx context.Context, api rackfabv1.CollectorServiceCl
 	if err != nil {
 		return nil, err
 	}
+	if len(list.GetTraces()) == 0 {
+		return nil, fmt.Errorf("run %s has no matching message", list.GetRun())
+	}
 	d := &traces.Data{FromPs: f.q.GetFromPs()}
 	if d.Run, err = runOf(ctx, api, list.GetRun()); err != nil {
 		return nil, err
-	}
-	if len(list.GetTraces()) == 0 {
-		return nil, fmt.Errorf("run %s has no matching message", list.GetRun())
 	}
 	for _, t := range list.GetTraces() {
 		whole, err := api.GetTrace(ctx, &rackfabv1.GetTraceRequest{Run: t.GetRun(), TraceId: t.GetTraceId()})
@@ -98,6 +98,9 @@ func (f *traceFlags) fetch(ctx context.Context, api rackfabv1.CollectorServiceCl
 // overlapping lists the selected messages, or all that match: those that began before the end of the
 // range and had not ended at its beginning, so that a file shows all that a range of the run held.
 func (f *traceFlags) overlapping(ctx context.Context, api rackfabv1.CollectorServiceClient, all bool) (*rackfabv1.ListTracesResponse, error) {
+	if !all && f.q.GetFromPs() == 0 {
+		return api.ListTraces(ctx, &f.q)
+	}
 	q := proto.CloneOf(&f.q)
 	q.FromPs = 0
 	list, err := summaries(ctx, api, q)
