@@ -25,15 +25,15 @@ type Meter struct {
 // pace spaces lines in time.
 type pace struct{ next time.Duration } // 0 before the first line
 
-// lineEvery is the minimum time between two lines of progress.
-const lineEvery = 5 * time.Second
+// LineEvery is the minimum time between two lines of progress where there is no terminal.
+const LineEvery = 5 * time.Second
 
 // due reports whether a line may be written after that time since the start, and notes it.
 func (p *pace) due(elapsed time.Duration) bool {
 	if elapsed < p.next {
 		return false
 	}
-	p.next = elapsed + lineEvery
+	p.next = elapsed + LineEvery
 	return true
 }
 

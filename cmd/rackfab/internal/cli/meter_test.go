@@ -38,7 +38,7 @@ func TestProgressLines(t *testing.T) {
 			due = append(due, at)
 		}
 	}
-	if len(due) != 4 || due[0] != 0 || due[3] != 3*lineEvery {
+	if len(due) != 4 || due[0] != 0 || due[3] != 3*LineEvery {
 		t.Errorf("lines at %v", due)
 	}
 	for share, want := range map[float64]string{0.009: "pcn  0.30 M frame-hops/s", 0.25: "pcn  0.30 M frame-hops/s  30 s left"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/report/table"
 )
@@ -25,7 +26,7 @@ func watchCommand() *cobra.Command {
 		defer cancel()
 		q, terminal := &rackfabv1.WatchRequest{}, table.IsTerminal(c.OutOrStdout())
 		if !terminal {
-			q.EveryMs = lineEveryMs
+			q.EveryMs = int32(cli.LineEvery.Milliseconds())
 		}
 		events, err := api.Watch(ctx, q)
 		if err != nil {
@@ -58,9 +59,6 @@ func watchCommand() *cobra.Command {
 		return endOfEvents(c, s.is.GetStatus(), <-ended)
 	})
 }
-
-// lineEveryMs is the time between two lines of watch without a terminal, in milliseconds.
-const lineEveryMs = 5000
 
 // watchLines prints one status line per event, for output that is not a terminal.
 func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) error {
