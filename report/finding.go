@@ -29,14 +29,14 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 	if victim != nil {
 		parts = append(parts, victim.clause(v), othersClause(victim, v), recoveryClause(v))
 	} else if v.Run.Burst.Flows > 0 {
-		parts = append(parts, fmt.Sprintf("%s flows of the burst are done%s", v.say(measure.BurstCompleted), mostWithin(v, &measure.BurstP99)))
+		parts = append(parts, fmt.Sprintf("%s flows of the burst are done%s", v.say(measure.BurstCompleted), mostWithin(v, measure.BurstP99)))
 	}
 	for i, c := range all.Collectives[:min(len(all.Collectives), maxClauses)] {
 		parts = append(parts, collectiveClause(v, &s.Collectives[i], c))
 	}
 	for i, c := range all.Commands[:min(len(all.Commands), maxClauses)] {
 		if name := s.Commands[i].Name; !s.Commands[i].OfTarget() {
-			parts = append(parts, fmt.Sprintf("%s completed %s commands%s, at %s Gbit/s", name, v.say(c.Completed), mostWithin(v, &c.P99), v.say(c.Goodput)))
+			parts = append(parts, fmt.Sprintf("%s completed %s commands%s, at %s Gbit/s", name, v.say(c.Completed), mostWithin(v, c.P99), v.say(c.Goodput)))
 		}
 	}
 	for i, w := range all.Workloads[:min(len(all.Workloads), maxClauses)] {
@@ -60,11 +60,11 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 }
 
 // mostWithin says in which time 99 % of what is done were done, and nothing of a run in which nothing is done.
-func mostWithin(v *Variant, p99 *measure.Figure) string {
+func mostWithin(v *Variant, p99 measure.Figure) string {
 	if p99.Missing(v.Run) {
 		return ""
 	}
-	return fmt.Sprintf(", 99 %% of those within %s ms", v.say(*p99))
+	return fmt.Sprintf(", 99 %% of those within %s ms", v.say(p99))
 }
 
 // maxClauses is the largest number of collectives, commands or workloads in a sentence.
@@ -98,8 +98,8 @@ func collectiveClause(v *Variant, c *topology.Collective, f measure.CollectiveFi
 func workloadClause(v *Variant, name string, i int, f measure.WorkloadFigures) string {
 	text := fmt.Sprintf("%s of %d flows of %s are done", v.say(f.Completed), v.Run.Workloads[i].All.Flows, name)
 	for k, class := range measure.SizeClasses {
-		if class.Of(&v.Run.Workloads[i]).Completed > 0 {
-			text += fmt.Sprintf(", 99 %% of the %s ones within %s times the time alone", class.Name, v.say(f.Classes[k].Slowdown[2]))
+		if p99 := f.Classes[k].Slowdown[2]; !p99.Missing(v.Run) {
+			text += fmt.Sprintf(", 99 %% of the %s ones within %s times the time alone", class.Name, v.say(p99))
 		}
 	}
 	return text
