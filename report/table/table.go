@@ -160,7 +160,7 @@ const (
 // wrapped. So is the widest column of text if the others leave room beside it.
 func (t *Table) Text(width int) string {
 	title := t.Title
-	if title != "" && width > 0 {
+	if width > 0 {
 		title = Wrap(title, width)
 	}
 	if title != "" {

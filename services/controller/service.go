@@ -102,21 +102,13 @@ var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack 
 
 var errStarting = status.Error(codes.FailedPrecondition, "a run is starting: it waits for its nodes")
 
-// absence returns the error of a call without a present run.
-func (s *service) absence() error {
-	if len(s.turn) > 0 {
-		return errStarting
-	}
-	return errNoRack
-}
-
 // call runs f on the goroutine of the live run and returns its error.
 func (s *service) call(f func(*run) error) (err error) {
 	r := s.present.Load()
 	switch {
-	case r == nil:
-		return s.absence()
-	case r.batch != nil:
+	case r == nil && len(s.turn) > 0:
+		return errStarting
+	case r == nil || r.batch != nil:
 		return errNoRack
 	}
 	select {

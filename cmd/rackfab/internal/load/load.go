@@ -91,11 +91,11 @@ func atMost(f *os.File, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tooLarge := fmt.Errorf("larger than %d bytes, the most that is read", limit)
-	var b bytes.Buffer
 	if info.IsDir() {
 		return nil, errors.New("is a folder, want a file; a run's folder has its scenario in scenario.yaml")
 	}
+	tooLarge := fmt.Errorf("larger than %d bytes, the most that is read", limit)
+	var b bytes.Buffer
 	if info.Mode().IsRegular() {
 		if info.Size() > limit {
 			return nil, tooLarge
