@@ -109,14 +109,29 @@ func servePage(t *testing.T, address string, o page.Options, before func(http.Re
 	return listener.Addr().String(), end
 }
 
+// visit opens a page at an address, with what follows the # of its link, in a browser.
+func visit(t *testing.T, address, link string) *browser {
+	t.Helper()
+	b := newBrowser(t, 1366, 768)
+	b.do(t, chromedp.Navigate("http://"+address+"/#"+link))
+	return b
+}
+
+// scriptedPage serves the page of a scripted rack and opens it.
+func scriptedPage(t *testing.T, link string) (*scripted, *browser) {
+	t.Helper()
+	rack := newScripted()
+	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
+	return rack, visit(t, address, link)
+}
+
 // A page whose rack is started again drops the frames of the earlier one, although the new
 // rack is behind it, and its process counts runs from 1 as well.
 func TestPageOfARackStartedAgain(t *testing.T) {
 	first, second := newScripted(), newScripted()
 	first.show(9e9, running())
 	address, end := servePage(t, "", page.Options{Fabric: first}, nil)
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/#at=9000us"))
+	b := visit(t, address, "at=9000us")
 	b.until(t, `window.rackfab?.snap?.at === 9e9`)
 	end()
 	second.show(3e9, running())
@@ -136,8 +151,7 @@ func TestPageOpensAViewLater(t *testing.T) {
 		}
 		return fail
 	})
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	b := visit(t, address, "")
 	for _, view := range []string{"table", "compare"} {
 		b.do(t, chromedp.Click("#tab-"+view))
 		b.until(t, `/cannot be loaded[^]*rackfab up[^]*Try again/.test(document.querySelector("#view-`+view+`").innerText)`)
@@ -178,8 +192,7 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 		}
 		return false
 	})
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/#tab=compare&runs=live"))
+	b := visit(t, address, "tab=compare&runs=live")
 	b.until(t, `document.querySelector("#view-compare .notice")`)
 	for at := range int64(9) {
 		rack.show((at+1)*1e9, running())
@@ -202,10 +215,7 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 
 // The header says that a rack is stalled. When the run has failed, its controls are gone.
 func TestPageOfAFailedRun(t *testing.T) {
-	rack := newScripted()
-	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/#sel=node:h0"))
+	rack, b := scriptedPage(t, "sel=node:h0")
 	rack.show(1e9, running())
 	b.until(t, `document.querySelector("#burst") && document.querySelector("#selected .act button") && !document.querySelector("#toggle").disabled && document.querySelector("#live.on")`)
 	stalled := running()
@@ -221,10 +231,7 @@ func TestPageOfAFailedRun(t *testing.T) {
 // While the clock of a rack has not started, the page offers to start it, and hides what needs
 // an instant of the run.
 func TestPageOfARackBeforeItsStart(t *testing.T) {
-	rack := newScripted()
-	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	rack, b := scriptedPage(t, "")
 	rack.states <- &rackfabv1.WatchResponse{Status: &rackfabv1.RackStatus{}}
 	const shown = `["#time", ".zooms", "#save-rack", "#start-clock", "#burst"].filter((v) => document.querySelector(v)?.checkVisibility()).join(" ")`
 	b.until(t, `document.querySelector("#start-clock") && document.querySelector("#run .state").textContent === "clock not started" && `+shown+` === "#start-clock"`)
@@ -236,10 +243,7 @@ func TestPageOfARackBeforeItsStart(t *testing.T) {
 // A refused change marks the input that the controller names, and says why below it by the
 // input's label, until the change is accepted.
 func TestPageOfARefusedChange(t *testing.T) {
-	rack := newScripted()
-	address, _ := servePage(t, "", page.Options{Fabric: rack}, nil)
-	b := newBrowser(t, 1366, 768)
-	b.do(t, chromedp.Navigate("http://"+address+"/"))
+	rack, b := scriptedPage(t, "")
 	rack.show(1e9, running())
 	b.until(t, `document.querySelector("#burst")`)
 	b.do(t, chromedp.SetValue("#burst-from", "x"), chromedp.Click("#burst"))
