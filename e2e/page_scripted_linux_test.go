@@ -181,8 +181,8 @@ func TestPageOpensAViewLater(t *testing.T) {
 	}
 }
 
-// The link of a comparison with the live rack shows it, although Compare opens before the
-// first frame. A drag in a chart zooms in, as in the fields and the address; the wheel moves
+// The link of a comparison with the live rack shows it, although Compare opens before the page
+// knows that there is a rack. A drag in a chart zooms in, as in the fields and the address; the wheel moves
 // the window; and a double click shows the whole run.
 func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 	rack, shown := newScripted(), make(chan struct{})
@@ -198,7 +198,7 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 		rack.show((at+1)*1e9, running())
 	}
 	close(shown)
-	b.until(t, `document.querySelector(".column-head h3")?.textContent.startsWith("live rack") && location.hash.includes("runs=live")`)
+	b.until(t, comparesLive)
 	const chart, window = `document.querySelectorAll("#view-compare .chart")[1]`, `document.querySelector("#compare-at")`
 	at := value[[]float64](t, b, `(() => { const e = `+chart+`; e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect(), x = (ps) => r.x + (e.scale.x(ps) * r.width) / e.viewBox.baseVal.width; return [x(3e9), x(6e9), r.y + 30] })()`)
 	b.do(t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
@@ -210,6 +210,19 @@ func TestPageComparesTheLiveRackOfALink(t *testing.T) {
 	b.until(t, `!(`+zoomed+`)`)
 	value[bool](t, b, chart+`.dispatchEvent(new MouseEvent("dblclick"))`)
 	b.until(t, window+`.min === "0" && `+window+`.max === "9000000000"`)
+	b.quiet(t)
+}
+
+// comparesLive holds while Compare shows the live rack, and the address says so.
+const comparesLive = `document.querySelector(".column-head h3")?.textContent.startsWith("live rack") && location.hash.includes("runs=live")`
+
+// The link of a comparison with the live rack shows it once it is up.
+func TestPageComparesALiveRackThatStartsLater(t *testing.T) {
+	rack, b := scriptedPage(t, "tab=compare&runs=live")
+	b.until(t, `/Nothing to compare/.test(document.querySelector("#view-compare .notice")?.innerText)`)
+	rack.show(1e9, running())
+	rack.show(2e9, running())
+	b.until(t, comparesLive)
 	b.quiet(t)
 }
 

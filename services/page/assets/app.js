@@ -30,6 +30,7 @@ const app = {
   session: {}, model: null, run: new History(), index: 0, live: true, status: null, snap: null,
   trees: [], victims: new Map(), victim: "", selected: null, stored: false, missed: 0, extra: [],
   ready: null, // resolved when the page has the live rack, or knows that there is none
+  arrived: null, // resolved when the page has the live rack
   lost: { closed: 0, absent: null, arrived: 0, failed: 0, stalled: 0 }, // wall clock, in ms since 1970
 
   // obstacle returns why no live rack can be controlled, or "".
@@ -93,9 +94,9 @@ const app = {
   },
 };
 
-let waiting = 0, rack, time, act, panel, banner, drawn = 0, ready;
+let waiting = 0, rack, time, act, panel, banner, drawn = 0, ready, arrived;
 
-Object.assign(app, { history: app.run, span: new Span(app), ready: new Promise((done) => { ready = done; }) });
+Object.assign(app, { history: app.run, span: new Span(app), ready: new Promise((done) => { ready = done; }), arrived: new Promise((done) => { arrived = done; }) });
 
 // paint draws the current frame; charts are drawn less often.
 function paint(now) {
@@ -247,7 +248,7 @@ function onFrame(frame) {
   banner.update();
   if (frame.changes !== changes) {
     changes = frame.changes;
-    Promise.all([describe(), past]).catch((e) => toast(e.message, true)).finally(ready);
+    Promise.all([describe(), past]).then(arrived, (e) => toast(e.message, true)).finally(ready);
   } else controls();
   frame.seen = performance.now();
   app.run.add(frame);

@@ -42,6 +42,7 @@ export function start(view, a) {
       h("button", { class: "quiet", text: "Refresh", title: "Look for new runs", onclick: shown }),
       h("span", { class: "saves" }, h("button", { class: "quiet", text: "CSV", onclick: save }), pictureButtons(() => "rackfab-compare", picture))),
     state.note, state.body));
+  app.arrived.then(() => { if (!state.columns.length) shown(); });
   let width = 0;
   new ResizeObserver(() => { if (box.clientWidth && box.clientWidth !== width) { width = box.clientWidth; draw(); } }).observe(box);
 }
@@ -55,7 +56,7 @@ export async function shown() {
     state.sources = live.concat(await runs(app.session));
     const wanted = (state.chosen.length ? state.chosen : address.read("runs").split(",").filter(Boolean).map((id) => id.replaceAll("%2C", ",")));
     const known = wanted.filter((id) => state.sources.some((v) => v.id === id));
-    if (known.length < wanted.length) toast(`not here any more: ${wanted.filter((id) => !known.includes(id)).join(", ")}`, true);
+    if (known.length < wanted.length) toast(`not here: ${wanted.filter((id) => !known.includes(id)).map((id) => (id === "live" ? "live rack" : id)).join(", ")}`, true);
     state.chosen = known.length ? known : suggestion().map((v) => v.id);
     await draw();
   } catch (e) {
