@@ -76,7 +76,7 @@ func TestSweepOnWorkers(t *testing.T) {
 		workers = append(workers, c)
 	}
 	sweep := func(dir string, more ...string) []string {
-		return append([]string{"sweep", "pcn-16to2", "--scheme", "pfc,pcn", "--seed", "1,2", "--set", "switch.xoff=100KB,150KB,200KB,250KB", "--duration", "10ms", "--out", dir}, more...)
+		return append([]string{"sweep", "pcn-16to2", "--scheme", "pfc,pcn", "--seed", "1,2", "--set", "switch.xoff=100KB,150KB,200KB,250KB", "--duration", "10ms", "--output", dir}, more...)
 	}
 	remote := []string{"--workers", "2", "--nats-url", bus}
 	two, one := filepath.Join(t.TempDir(), "two"), filepath.Join(t.TempDir(), "one")

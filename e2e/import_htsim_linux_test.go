@@ -61,7 +61,7 @@ func TestImportHTSimLinesUp(t *testing.T) {
 		"Tier 2", "Downlink_speed_Gbps 100", "Downlink_Latency_ns 500", "Radix_Down 4",
 	})
 	printed(t, "import", "htsim", "--connections", "ring.cm", "--topology", "tree.topo", "-o", "ring.yaml")
-	printed(t, "run", "ring.yaml", "--bus", "memory", "--scheme", "nscc", "--out", "run")
+	printed(t, "run", "ring.yaml", "--bus", "memory", "--scheme", "nscc", "--output", "run")
 	printed(t, "export", "run", "--format", "htsim", "-o", "out")
 	text, err := os.ReadFile("out/nscc/htsim.log")
 	if err != nil {

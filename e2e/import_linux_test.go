@@ -144,7 +144,7 @@ func TestImportHPCCLinesUp(t *testing.T) {
 	writeLines(t, "flow.txt", list)
 	writeLines(t, "config.txt", []string{"CC_MODE 3"})
 	printed(t, "import", "hpcc", "--topology", "topology.txt", "--flows", "flow.txt", "--config", "config.txt", "-o", "rack.yaml")
-	printed(t, "run", "rack.yaml", "--bus", "memory", "--out", "run")
+	printed(t, "run", "rack.yaml", "--bus", "memory", "--output", "run")
 	printed(t, "export", "run", "--format", "hpcc", "-o", "out")
 	text, err := os.ReadFile("out/hpcc/fct.txt")
 	if err != nil {

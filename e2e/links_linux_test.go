@@ -84,7 +84,7 @@ func TestTsharkSeesDamagedFrames(t *testing.T) {
 	tshark := installed(t, "apt-get install tshark", "tshark")
 	printed(t, "capture", "--at", "h0..h1,r0", "--at", "s0..s1", "--scheme", "dcqcn", "-o", "all.pcapng", "lossy.yaml")
 	var results measure.Results
-	out := strings.Join(printed(t, "run", "lossy.yaml", "--scheme", "dcqcn", "--bus", "memory", "--json", "--out", "run"), "\n")
+	out := strings.Join(printed(t, "run", "lossy.yaml", "--scheme", "dcqcn", "--bus", "memory", "--json", "--output", "run"), "\n")
 	if err := json.Unmarshal([]byte(out), &results); err != nil {
 		t.Fatal(err)
 	}

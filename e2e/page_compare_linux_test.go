@@ -31,7 +31,7 @@ func TestPageComparesThreeSchemes(t *testing.T) {
 	address := pageLine.FindString(serve(t, "page", "--address", nobody, "--http", "127.0.0.1:0", "--runs", runs))
 	b := newBrowser(t, 1366, 900)
 	b.do(t, chromedp.Navigate(address))
-	for view, want := range map[string]string{"rack": "rackfab up pcn-16to2", "compare": "rackfab run pcn-16to2 --out " + runs + "/pcn-16to2-", "traces": "rackfab collector --data " + runs + "/pcn-16to2-", "table": "rackfab run pcn-16to2 --out " + runs + "/pcn-16to2-"} {
+	for view, want := range map[string]string{"rack": "rackfab up pcn-16to2", "compare": "rackfab run pcn-16to2 --output " + runs + "/pcn-16to2-", "traces": "rackfab collector --data " + runs + "/pcn-16to2-", "table": "rackfab run pcn-16to2 --output " + runs + "/pcn-16to2-"} {
 		b.do(t, chromedp.Click("#tab-"+view))
 		b.until(t, fmt.Sprintf(`[...document.querySelectorAll("#view-%s code")].some((c) => c.textContent.startsWith(%q))`, view, want))
 	}
@@ -77,7 +77,7 @@ func fits(t *testing.T, b *browser, width int64, selector string) {
 // startAt runs `rackfab run` to its end, with its results in a folder.
 func startAt(t *testing.T, dir string, flags ...string) (string, error) {
 	t.Helper()
-	out, err := exec.Command(program, append([]string{"run", "--out", dir}, flags...)...).CombinedOutput()
+	out, err := exec.Command(program, append([]string{"run", "--output", dir}, flags...)...).CombinedOutput()
 	return string(out), err
 }
 

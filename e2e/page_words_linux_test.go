@@ -110,7 +110,7 @@ func TestPageModulesDescribe(t *testing.T) {
 				"burst/h5 to r1: 9.6 Gbit/s in 16 flows, each allowed 40 Gbit/s by congestion control / s1 is the root of a congestion tree of 1 recently paused link",
 		},
 		"a suggested run has a folder of its own": {
-			`[m.runCommand("runs"), m.runCommand(""), m.runCommand("old").startsWith("rackfab run pcn-16to2 --out old/pcn-16to2-2"), m.newFolder("", new Date(Date.UTC(2026, 10, 27, 3, 6, 9)))].join("; ")`,
+			`[m.runCommand("runs"), m.runCommand(""), m.runCommand("old").startsWith("rackfab run pcn-16to2 --output old/pcn-16to2-2"), m.newFolder("", new Date(Date.UTC(2026, 10, 27, 3, 6, 9)))].join("; ")`,
 			"rackfab run pcn-16to2; rackfab run pcn-16to2; true; runs/pcn-16to2-20261127-030609",
 		},
 		"a recovery cut off by the end of the run is a lower bound": {

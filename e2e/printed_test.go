@@ -88,24 +88,24 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	scenario := filepath.Join(dir, "one-get.yaml")
 	writeLines(t, scenario, block(t, "../docs/guide/traces.md", "name: one-get", 1))
 	get := filepath.Join(dir, "get")
-	printed(t, "run", scenario, "--bus", "memory", "--telemetry", "--sample-flows", "fetch", "--sample-ratio", "0", "--out", get)
+	printed(t, "run", scenario, "--bus", "memory", "--telemetry", "--sample-flows", "fetch", "--sample-ratio", "0", "--output", get)
 	trace := printed(t, "traces", "--data", filepath.Join(get, "telemetry"))[1:]
 	if last := trace[len(trace)-2]; last != "sampled: all messages of fetch, no others" {
 		t.Errorf("the last line is %q", last)
 	}
 	ring := filepath.Join(dir, "ring.yaml")
 	writeLines(t, ring, block(t, "../docs/guide/programs.md", "name: ring", 1))
-	programs := printed(t, "run", ring, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "ring"))
+	programs := printed(t, "run", ring, "--bus", "memory", "--scheme", "pcn,nscc", "--output", filepath.Join(dir, "ring"))
 	reply := filepath.Join(dir, "reply.yaml")
 	writeLines(t, reply, block(t, "../docs/guide/programs.md", "name: reply", 1))
-	waits := printed(t, "run", reply, "--bus", "memory", "--scheme", "pcn,dcqcn", "--out", filepath.Join(dir, "reply"))
+	waits := printed(t, "run", reply, "--bus", "memory", "--scheme", "pcn,dcqcn", "--output", filepath.Join(dir, "reply"))
 	training := filepath.Join(dir, "training.yaml")
 	writeLines(t, training, block(t, "../docs/guide/collectives.md", "name: training", 1))
-	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--out", filepath.Join(dir, "training"))
+	collectives := printed(t, "run", training, "--bus", "memory", "--scheme", "pcn,nscc", "--output", filepath.Join(dir, "training"))
 	var sizes []string
 	for _, line := range typed(t, "../docs/guide/collectives.md") {
 		args := strings.Fields(strings.Replace(line, "training.yaml", training, 1))[1:]
-		sizes = append(sizes, printed(t, append(args, "--out", filepath.Join(dir, "sizes"))...)...)
+		sizes = append(sizes, printed(t, append(args, "--output", filepath.Join(dir, "sizes"))...)...)
 	}
 	slowed := filepath.Join(dir, "slow.yaml")
 	writeLines(t, slowed, block(t, "../docs/guide/explain.md", "name: slow", 1))
@@ -117,7 +117,7 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 		n           int
 		lines       []string
 	}{
-		{"../README.md", comparison, 1, printed(t, "run", "--bus", "memory", "--wide=false", "--out", filepath.Join(dir, "run"))[1:]},
+		{"../README.md", comparison, 1, printed(t, "run", "--bus", "memory", "--wide=false", "--output", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "critical path", 1, trace},
 		{"../docs/guide/traces.md", "critical path", 1, trace},
 		{"../docs/guide/programs.md", "ring, seed 1", 1, programs},
@@ -139,7 +139,7 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 // The table in the README is that of 20 variants.
 func TestReadmeMatchesPrintedVariants(t *testing.T) {
 	slow(t, "runs 20 variants of five schemes")
-	lines := printed(t, "run", "--repeat", "20", "--wide=false", "--out", filepath.Join(t.TempDir(), "run"))
+	lines := printed(t, "run", "--repeat", "20", "--wide=false", "--output", filepath.Join(t.TempDir(), "run"))
 	shows(t, "../README.md", block(t, "../README.md", comparison, 2), lines[1:])
 }
 

@@ -86,7 +86,7 @@ func start(t testing.TB, flags ...string) *run {
 func startAs(t testing.TB, c *exec.Cmd) *run {
 	t.Helper()
 	r := &run{Cmd: c, dir: t.TempDir()}
-	r.Args = append(r.Args, "--json", "--out", filepath.Join(r.dir, "out"))
+	r.Args = append(r.Args, "--json", "--output", filepath.Join(r.dir, "out"))
 	r.Stdout = &r.output
 	log, err := r.StderrPipe()
 	if err != nil {

@@ -147,7 +147,7 @@ func TestReadmeCommands(t *testing.T) {
 	r.do(t, "step", "50us")
 	r.do(t, "journal", "save", "journal.yaml")
 	r.do(t, "resume")
-	r.do(t, "run", "rack.yaml", "--bus", "memory", "--out", "out")
+	r.do(t, "run", "rack.yaml", "--bus", "memory", "--output", "out")
 	url := busURL(t)
 	for _, name := range []string{"w0", "w1", "w2"} {
 		freeWorker(t, url, name)

@@ -140,7 +140,7 @@ func TestStoredFilesContainNoSecrets(t *testing.T) {
 	hidden["the password"] = []byte(password)
 	out := t.TempDir()
 	url := strings.Replace(server.URL(), "nats://", "nats://rack:"+password+"@", 1)
-	files["what a run prints"] = []byte(must(t, exec.Command(program, "run", "star-2", "--scheme", "pcn", "--duration", "1ms", "--nats-url", url, "--telemetry", "--sample-ratio", "1", "--out", out)))
+	files["what a run prints"] = []byte(must(t, exec.Command(program, "run", "star-2", "--scheme", "pcn", "--duration", "1ms", "--nats-url", url, "--telemetry", "--sample-ratio", "1", "--output", out)))
 	for path, data := range kept(t, out) {
 		files[path] = data
 	}

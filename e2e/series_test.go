@@ -55,7 +55,7 @@ func TestStoredSeriesMatchTheRun(t *testing.T) {
 		t.Run(carried, func(t *testing.T) {
 			c, address := startCollector(t)
 			dir := t.TempDir()
-			out, err := exec.Command(program, "run", "--scheme", "dcqcn", "--duration", "8ms", "--bus", carried, "--telemetry="+address, "--out", dir).CombinedOutput()
+			out, err := exec.Command(program, "run", "--scheme", "dcqcn", "--duration", "8ms", "--bus", carried, "--telemetry="+address, "--output", dir).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

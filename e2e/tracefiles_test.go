@@ -68,7 +68,7 @@ func readStore(t *testing.T, dir string) *content {
 // once, and obey the rules of their formats (TOOL-1, TOOL-2).
 func TestTraceFiles(t *testing.T) {
 	dir := t.TempDir()
-	must(t, exec.Command(program, "run", "pcn-16to2", "--bus", "memory", "--scheme", "pfc", "--duration", "2ms", "--telemetry", "--sample-ratio", "0.2", "--out", dir))
+	must(t, exec.Command(program, "run", "pcn-16to2", "--bus", "memory", "--scheme", "pfc", "--duration", "2ms", "--telemetry", "--sample-ratio", "0.2", "--output", dir))
 	want := readStore(t, dir)
 	if len(want.traces) < 10 || len(want.series) == 0 {
 		t.Fatalf("%d traces and %d series of pauses", len(want.traces), len(want.series))

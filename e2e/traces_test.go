@@ -36,7 +36,7 @@ func runExporting(t *testing.T, collector string, flags ...string) string {
 	t.Helper()
 	args := append([]string{
 		"run", "--scheme", "dcqcn", "--duration", "2ms",
-		"--telemetry=" + collector, "--sample-ratio", "0.2", "--sample-flows", "F*", "--out", t.TempDir(),
+		"--telemetry=" + collector, "--sample-ratio", "0.2", "--sample-flows", "F*", "--output", t.TempDir(),
 	}, flags...)
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {

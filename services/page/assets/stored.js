@@ -40,7 +40,7 @@ export const newFolder = (runs, now = new Date()) => `${runs || "runs"}/pcn-16to
 
 // runCommand returns a command whose run this page lists. By default rackfab run chooses a
 // new folder in runs.
-export const runCommand = (runs) => (!runs || runs === "runs" ? "rackfab run pcn-16to2" : `rackfab run pcn-16to2 --out ${newFolder(runs)}`);
+export const runCommand = (runs) => (!runs || runs === "runs" ? "rackfab run pcn-16to2" : `rackfab run pcn-16to2 --output ${newFolder(runs)}`);
 
 const read = new Map(); // folder -> the promise of its results
 

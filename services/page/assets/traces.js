@@ -36,7 +36,7 @@ export function start(view, a) {
   if (!app.session.collector) {
     const folder = newFolder(app.session.runs);
     say({ title: "This page has no collector", text: "Traces of messages are in a collector. rackfab up starts one with its page; for the messages of a finished run, store them and open the collector's page:",
-      commands: [`rackfab run pcn-16to2 --telemetry --out ${folder}`, `rackfab collector --data ${folder}/telemetry`], more: "rackfab page --collector HOST:PORT connects to one that runs." });
+      commands: [`rackfab run pcn-16to2 --telemetry --output ${folder}`, `rackfab collector --data ${folder}/telemetry`], more: "rackfab page --collector HOST:PORT connects to one that runs." });
   }
 }
 

@@ -123,7 +123,7 @@ func unoccupied(dir, advice string) error {
 	entries, _ := os.ReadDir(dir) // writable reports what is wrong
 	for _, e := range entries {
 		if !e.IsDir() {
-			return fmt.Errorf("--out %s: has files that would be overwritten, such as %s: %s", dir, e.Name(), advice)
+			return fmt.Errorf("--output %s: has files that would be overwritten, such as %s: %s", dir, e.Name(), advice)
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func TestManifestRepeatsTheVariants(t *testing.T) {
 	}
 	results := func(out string, args ...string) (r measure.Results) {
 		c := runCommand()
-		c.SetArgs(append(args, "--out", out, "--json"))
+		c.SetArgs(append(args, "--output", out, "--json"))
 		c.SetContext(t.Context())
 		c.SetOut(io.Discard)
 		if err := c.Execute(); err != nil {

@@ -23,10 +23,10 @@ func reportCommand() *cobra.Command {
 		Short: "Make a page and plots of finished runs, side by side",
 		Long: "Read the folders of runs, print their tables, and write " + report.PageName + " and its plots as SVG and PNG.\n" +
 			"The page is one file and needs no network.",
-		Example: "rackfab report runs/a runs/b --out both",
+		Example: "rackfab report runs/a runs/b --output both",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.WantFolder("--out", out); err != nil {
+			if err := cli.WantFolder("--output", out); err != nil {
 				return err
 			}
 			runs, err := readFolders(args)
@@ -57,7 +57,7 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "folder for the report (default: that of the run, or runs/report-<time> for several)")
+	cli.FolderFlag(c, &out, "folder for the report (default: that of the run, or runs/report-<time> for several)")
 	wideFlag(c)
 	cli.OverwriteFlag(c, &overwrite)
 	return c

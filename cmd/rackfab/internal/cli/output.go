@@ -31,6 +31,12 @@ func (o *Output) AddFlags(c *cobra.Command, name, usage string) {
 	}
 }
 
+// FolderFlag adds the flag --output of a command that writes several files.
+func FolderFlag(c *cobra.Command, folder *string, usage string) {
+	c.Flags().StringVarP(folder, "output", "o", "", usage)
+	_ = c.MarkFlagDirname("output") // the flag exists
+}
+
 // OverwriteFlag adds the flag --overwrite.
 func OverwriteFlag(c *cobra.Command, overwrite *bool) {
 	c.Flags().BoolVar(overwrite, "overwrite", false, "replace what is there already")

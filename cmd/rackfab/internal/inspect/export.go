@@ -62,7 +62,7 @@ func exportCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to export, by scheme (default: all)")
 	cli.OverwriteFlag(c, &f.overwrite)
-	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
+	cli.FolderFlag(c, &f.out, "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
 	return c
 }
 
