@@ -26,7 +26,7 @@ type machines struct {
 func newMachines(t *testing.T, n int, workers []workerNodes) *machines {
 	t.Helper()
 	m := &machines{newLAN(t, n, time.Millisecond), t.TempDir(), asWorkers(workers)}
-	args := []string{"certs", "leaf-spine", "--dir", m.certs(), "--host", strings.Join(m.each(n, "", ""), ",")}
+	args := []string{"certs", "leaf-spine", "--output", m.certs(), "--host", strings.Join(m.each(n, "", ""), ",")}
 	for _, w := range workers {
 		if w.free() {
 			args = append(args, "--worker", w.name)

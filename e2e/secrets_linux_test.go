@@ -127,7 +127,7 @@ func runLive(t *testing.T, certs, burst string) (files, hidden map[string][]byte
 // results. Neither does the output of its commands.
 func TestStoredFilesContainNoSecrets(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
-	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
+	must(t, exec.Command(program, "certs", "star-2", "--output", certs))
 	t.Setenv("RACKFAB_TLS", certs)
 	files, hidden := runLive(t, certs, "burst")
 	t.Setenv("RACKFAB_TLS", "")
@@ -166,7 +166,7 @@ func TestStoredFilesContainNoSecrets(t *testing.T) {
 // as its name, and every secret in every encoding appended to a capture.
 func TestStoredSecretIsDetected(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
-	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
+	must(t, exec.Command(program, "certs", "star-2", "--output", certs))
 	t.Setenv("RACKFAB_TLS", certs)
 	key := filepath.Join(certs, "h0", "nkey")
 	files, hidden := runLive(t, certs, string(secrets(t, certs)[key]))

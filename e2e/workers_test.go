@@ -87,7 +87,7 @@ func TestWorkersRunRacks(t *testing.T) {
 // have neither the keys nor the certificates of its nodes.
 func TestWorkersWithKeysAndCertificates(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.Command(program, "certs", "leaf-spine", "--worker", "w0,w1", "--dir", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "certs", "leaf-spine", "--worker", "w0,w1", "--output", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var ready struct{ Address string }

@@ -37,7 +37,7 @@ func newSecureRack(t *testing.T) *secureRack {
 	t.Setenv("GOMAXPROCS", "2") // the processes must not change this process's setting
 	t.Setenv("GOGC", "100")
 	r := &secureRack{dir: filepath.Join(t.TempDir(), "certs")}
-	say(t, "certs", "star-2", "--dir", r.dir)
+	say(t, "certs", "star-2", "--output", r.dir)
 	users, err := identity.Users(r.dir, "rack", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestUnusableCertificateFolder(t *testing.T) {
 		c.SetArgs(append(strings.Fields(args), "--tls", missing))
 		c.SetOut(io.Discard)
 		err := c.ExecuteContext(t.Context())
-		if want := fmt.Sprintf("in %s: `rackfab certs --dir %[1]s` creates them", missing); err == nil || !strings.HasPrefix(err.Error(), "--tls: no certificate of ") || !strings.HasSuffix(err.Error(), want) {
+		if want := fmt.Sprintf("in %s: `rackfab certs --output %[1]s` creates them", missing); err == nil || !strings.HasPrefix(err.Error(), "--tls: no certificate of ") || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v", args, err)
 		}
 	}

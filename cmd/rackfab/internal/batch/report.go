@@ -26,7 +26,7 @@ func reportCommand() *cobra.Command {
 		Example: "rackfab report runs/a runs/b --output both",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.WantFolder("--output", out); err != nil {
+			if err := cli.WantFolder(out); err != nil {
 				return err
 			}
 			runs, err := readFolders(args)
@@ -57,7 +57,7 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
-	cli.FolderFlag(c, &out, "folder for the report (default: that of the run, or runs/report-<time> for several)")
+	cli.FolderFlag(c, &out, "", "folder for the report (default: that of the run, or runs/report-<time> for several)")
 	wideFlag(c)
 	cli.OverwriteFlag(c, &overwrite)
 	return c

@@ -30,7 +30,7 @@ func runCommand() *cobra.Command {
 		Example: "rackfab run --bus memory\nrackfab run pcn-16to2 --scheme pfc,pcn\nrackfab run mine.yaml --repeat 20",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.WantFolder("--output", f.out); err != nil {
+			if err := cli.WantFolder(f.out); err != nil {
 				return err
 			}
 			name := load.Name(args)
@@ -49,7 +49,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run there")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random numbers (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
-	cli.FolderFlag(c, &f.out, "folder for the results (default: runs/<scenario>-<time>)")
+	cli.FolderFlag(c, &f.out, "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
 	wideFlag(c)
 	f.repeat.add(c)

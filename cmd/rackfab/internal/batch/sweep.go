@@ -61,12 +61,12 @@ func sweepCommand() *cobra.Command {
 	flags.StringVar(&f.plot, "plot", "", "columns of the table to plot, separated by commas (default: the bus bandwidth of a collective whose size is varied, tree_ms with a burst, or else pause_frames)")
 	f.engine.Add(c, engine.Memory, engine.NATS)
 	f.repeat.add(c)
-	cli.FolderFlag(c, &f.out, "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
+	cli.FolderFlag(c, &f.out, "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
 	return c
 }
 
 func runSweep(c *cobra.Command, name string, f sweepFlags) error {
-	if err := cli.WantFolder("--output", f.out); err != nil {
+	if err := cli.WantFolder(f.out); err != nil {
 		return err
 	}
 	if err := errors.Join(f.repeat.check(c), f.engine.Check(c)); err != nil {

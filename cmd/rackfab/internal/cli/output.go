@@ -32,8 +32,8 @@ func (o *Output) AddFlags(c *cobra.Command, name, usage string) {
 }
 
 // FolderFlag adds the flag --output of a command that writes several files.
-func FolderFlag(c *cobra.Command, folder *string, usage string) {
-	c.Flags().StringVarP(folder, "output", "o", "", usage)
+func FolderFlag(c *cobra.Command, folder *string, name, usage string) {
+	c.Flags().StringVarP(folder, "output", "o", name, usage)
 	_ = c.MarkFlagDirname("output") // the flag exists
 }
 
@@ -123,10 +123,10 @@ func Messages(c *cobra.Command, name string) io.Writer {
 	return c.OutOrStdout()
 }
 
-// WantFolder returns an error if a flag that takes a folder names standard output.
-func WantFolder(flag, name string) error {
+// WantFolder returns an error if the name of --output, which takes a folder, is that of standard output.
+func WantFolder(name string) error {
 	if name == Stdout {
-		return fmt.Errorf("%s -: must be a folder: the command writes several files", flag)
+		return errors.New("--output -: must be a folder: the command writes several files")
 	}
 	return nil
 }

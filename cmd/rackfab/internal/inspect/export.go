@@ -36,7 +36,7 @@ func exportCommand() *cobra.Command {
 	})
 	stored := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := cli.WantFolder("--output", f.out); err != nil {
+		if err := cli.WantFolder(f.out); err != nil {
 			return err
 		}
 		if len(args) == 1 && isFolder(args[0]) {
@@ -62,7 +62,7 @@ func exportCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to export, by scheme (default: all)")
 	cli.OverwriteFlag(c, &f.overwrite)
-	cli.FolderFlag(c, &f.out, "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
+	cli.FolderFlag(c, &f.out, "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
 	return c
 }
 

@@ -61,10 +61,10 @@ func certsCommand() *cobra.Command {
 			"and keys for the bus, for --keys and --nkey. Each member has a folder of its own.\n" +
 			"An existing CA and existing keys are kept. Certificates are always renewed; they are valid for one year.\n" +
 			"The default scenario is " + load.Default + ".",
-		Example: "rackfab certs pcn-16to2 --dir certs --host 192.0.2.1,192.0.2.2",
+		Example: "rackfab certs pcn-16to2 --output certs --host 192.0.2.1,192.0.2.2",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.WantFolder("--dir", dir); err != nil {
+			if err := cli.WantFolder(dir); err != nil {
 				return err
 			}
 			s, err := load.Scenario(c.ErrOrStderr(), load.Name(args))
@@ -82,7 +82,7 @@ func certsCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "certs", "folder to write")
+	cli.FolderFlag(c, &dir, "certs", "folder to write")
 	c.Flags().StringSliceVar(&workers, "worker", nil, "names of free workers, which get folders too")
 	c.Flags().StringSliceVar(&hosts, "host", nil, "names and addresses of the rack's other machines, for clients that connect by them")
 	return c
