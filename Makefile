@@ -43,8 +43,8 @@ build: ## build bin/rackfab
 test:
 	go test ./... -timeout $(TESTTIME)
 
-race: ## packages with goroutines; fabric has none (fabric/arch_test.go), studies and examples only run it, imports, kubernetes and docs read and write text
-	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes -e /docs -e /examples -e /imports)
+race: ## packages with goroutines; fabric has none (fabric/arch_test.go), studies and examples only run it, imports, kubernetes and docs read and write text, e2e builds a program with the detector itself
+	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study -e /kubernetes -e /docs -e /examples -e /imports -e /e2e)
 
 portable: ## check types and go vet for Linux, macOS and Windows, on amd64 and arm64
 	RACKFAB_SLOW=1 go test ./cmd/rackfab -run '^TestOtherSystemsCompile$$' -v
