@@ -29,7 +29,7 @@ const browserLimit = 8 * time.Minute
 const conditionLimit = 2 * time.Minute
 
 // browserPath returns the path of a browser.
-func browserPath(t *testing.T) string {
+func browserPath(t testing.TB) string {
 	t.Helper()
 	return installed(t, "apt-get install chromium", "chromium", "chromium-browser", "google-chrome", "chrome")
 }
@@ -41,7 +41,7 @@ type browser struct {
 	wrong           []string
 }
 
-func newBrowser(t *testing.T, width, height int64) *browser {
+func newBrowser(t testing.TB, width, height int64) *browser {
 	t.Helper()
 	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(browserPath(t)), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
@@ -73,7 +73,7 @@ func (b *browser) record(event any) {
 }
 
 // quiet fails the test if the console reported anything.
-func (b *browser) quiet(t *testing.T) {
+func (b *browser) quiet(t testing.TB) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *browser) quiet(t *testing.T) {
 	}
 }
 
-func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+func (b *browser) do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(b, steps...); err != nil {
 		b.quiet(t)
@@ -91,7 +91,7 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 }
 
 // until waits until a JavaScript condition holds.
-func (b *browser) until(t *testing.T, condition string) {
+func (b *browser) until(t testing.TB, condition string) {
 	t.Helper()
 	if _, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingTimeout(conditionLimit))); err != nil {
 		t.Errorf("%s: %v", condition, err)
@@ -124,7 +124,7 @@ func (b *browser) click(t *testing.T, selector string) {
 }
 
 // value evaluates a JavaScript expression.
-func value[T any](t *testing.T, b *browser, expression string) T {
+func value[T any](t testing.TB, b *browser, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -134,7 +134,7 @@ func value[T any](t *testing.T, b *browser, expression string) T {
 }
 
 // keep takes a screenshot and checks that it is a valid image.
-func (b *browser) keep(t *testing.T, name string) {
+func (b *browser) keep(t testing.TB, name string) {
 	t.Helper()
 	shot, err := chromedp.Run(b, chromedp.CaptureScreenshot())
 	if err != nil {

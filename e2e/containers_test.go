@@ -111,7 +111,7 @@ func (c *containers) rack(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // must runs a command to its end and returns its output.
-func must(t *testing.T, cmd *exec.Cmd) string {
+func must(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.Output()
 	if err != nil {

@@ -42,7 +42,7 @@ var (
 )
 
 // up starts a rack and waits until it is up.
-func up(t *testing.T, args ...string) *rack {
+func up(t testing.TB, args ...string) *rack {
 	t.Helper()
 	r := &rack{journal: filepath.Join(t.TempDir(), "journal.yaml")}
 	r.Cmd = exec.Command(program, append([]string{"up", "--address", "127.0.0.1:0", "--journal", r.journal}, args...)...)
@@ -82,7 +82,7 @@ func up(t *testing.T, args ...string) *rack {
 }
 
 // do runs a command on the rack and returns its output.
-func (r *rack) do(t *testing.T, args ...string) string {
+func (r *rack) do(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := r.try(args...)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *rack) try(args ...string) (string, error) {
 }
 
 // interrupt ends the rack as Ctrl-C does.
-func (r *rack) interrupt(t *testing.T) {
+func (r *rack) interrupt(t testing.TB) {
 	t.Helper()
 	if err := r.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func (r *rack) interrupt(t *testing.T) {
 
 // left fails the test if the rack's port is still open, or if any file other than the
 // collector's data remains beside the journal.
-func (r *rack) left(t *testing.T) {
+func (r *rack) left(t testing.TB) {
 	t.Helper()
 	if conn, err := net.Dial("tcp", r.address); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("port of the controller: %v, %v", conn, err)

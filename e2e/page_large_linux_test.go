@@ -11,7 +11,7 @@ import (
 
 // leafSpineRack returns a scenario file with leaves, hosts below each of them, and spines. An
 // incast at the last host pauses the flow V of h1.
-func leafSpineRack(t *testing.T, leaves, hosts, spines int) string {
+func leafSpineRack(t testing.TB, leaves, hosts, spines int) string {
 	t.Helper()
 	last := leaves*hosts - 1
 	text := fmt.Sprintf(`name: rack-%d

@@ -16,7 +16,7 @@ import (
 var pageLine = regexp.MustCompile(`http://\S+/`)
 
 // page serves the page of a rack and returns its address.
-func (r *rack) page(t *testing.T, args ...string) string {
+func (r *rack) page(t testing.TB, args ...string) string {
 	t.Helper()
 	return pageLine.FindString(serve(t, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...))
 }

@@ -39,13 +39,13 @@ func withProgram(run func() int) int {
 // serve starts the program in a role that serves until Ctrl-C, and returns its first
 // line of output. At the end of the test it sends Ctrl-C, and the program must exit
 // without error.
-func serve(t *testing.T, args ...string) string {
+func serve(t testing.TB, args ...string) string {
 	t.Helper()
 	return serveAs(t, exec.Command(program, args...))
 }
 
 // serveAs is serve for any command.
-func serveAs(t *testing.T, c *exec.Cmd) string {
+func serveAs(t testing.TB, c *exec.Cmd) string {
 	t.Helper()
 	out, err := c.StdoutPipe()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 const wantAll = "RACKFAB_CI"
 
 // lacking skips a test that cannot run here, or fails it if wantAll is set.
-func lacking(t *testing.T, format string, args ...any) {
+func lacking(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(wantAll) != "" {
 		t.Fatalf(format, args...)
@@ -22,7 +22,7 @@ func lacking(t *testing.T, format string, args ...any) {
 
 // installed returns the path of a program by the first of its names that is on the
 // PATH. The hint says how to install it.
-func installed(t *testing.T, hint string, names ...string) string {
+func installed(t testing.TB, hint string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
@@ -47,7 +47,7 @@ func tool(t *testing.T, name, variable string) string {
 const runSlow = "RACKFAB_SLOW"
 
 // slow skips a test that takes long, unless runSlow is set.
-func slow(t *testing.T, why string) {
+func slow(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv(runSlow) == "" {
 		t.Skipf("%s: set %s=1", why, runSlow)
