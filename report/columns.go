@@ -54,8 +54,11 @@ func figuresOf(s *topology.Scenario, runs []*measure.Run) (list []measure.Figure
 // burst; and the completion of bursts and of the first workload.
 func flowFigures(s *topology.Scenario, runs []*measure.Run) (list []measure.Figure) {
 	all := measure.Catalogue(s)
-	if !workloadsAlone(s) {
-		list = append(list, measure.Tree, measure.PausedOutside, measure.Dip, measure.Recovery)
+	if len(measure.SendersOutside(s)) > 0 {
+		list = append(list, measure.Tree, measure.PausedOutside)
+	}
+	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return len(r.LongFlows()) > 0 }) {
+		list = append(list, measure.Dip, measure.Recovery)
 	}
 	frames, _ := pauseFigures(s, runs)
 	list = append(list, frames...)

@@ -24,7 +24,7 @@ func burstRun(scheme string, in int64) *measure.Run {
 	}
 	return &measure.Run{
 		Scheme: scheme, FabricTime: 4 * ms, Bin: bin,
-		Flows: []measure.Flow{{Name: "F0", BurstGoodput: unit.Rate(in) * 1e9}, {Name: "F1"}},
+		Flows: []measure.Flow{{Name: "F0", BurstGoodput: unit.Rate(in) * 1e9, End: 4 * ms}, {Name: "F1", End: 4 * ms}},
 		Burst: measure.Burst{Flows: 2, Completed: 2, Start: ms, End: 3 * ms},
 		Series: &measure.RunSeries{Bin: bin, Goodput: []measure.Series{
 			{Name: "F0", Bins: flow(20, in)}, {Name: "F1", Flow: 1, Bins: flow(20, 0)}, {Name: "F0", Flow: -1, Bins: flow(9, 9)},
@@ -41,7 +41,7 @@ func findings(t *testing.T, run *measure.Run) string {
 // The sentence names the victim, its goodput before and in the burst, and what held it back.
 func TestFindingOfAVictim(t *testing.T) {
 	fell := burstRun("pfc", 3)
-	fell.Recovery, fell.Drops = 2500*us, 7
+	fell.Recovery, fell.Drops = 1900*us, 7
 	fell.Pauses = []measure.Pause{
 		{Link: "s0->h0", XOFF: 1, Paused: 1500 * us}, {Link: "s1->s0", XOFF: 32, Paused: 1234 * us}, {Link: "s0->h1", XOFF: 99, Paused: ms},
 	}
@@ -49,7 +49,7 @@ func TestFindingOfAVictim(t *testing.T) {
 		fell.Series.Pauses = append(fell.Series.Pauses, measure.PauseSeries{Link: p.Link, Bins: append(make([]int64, 15), p.XOFF)})
 	}
 	want := "pfc: F0 fell from 20.0 to 3.00 Gbit/s in the burst, because s1 paused s0 for 1.23 ms (32 PAUSE frames) and s0 paused h0 for 1.50 ms (1 PAUSE frame); " +
-		"the long flows recovered 2.50 ms after the burst began; 7 frames were dropped."
+		"the long flows recovered 1.90 ms after the burst began; 7 frames were dropped."
 	if got := findings(t, fell); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -65,7 +65,11 @@ func TestFindingOfAVictim(t *testing.T) {
 	if got := findings(t, fell); !strings.Contains(got, "in the burst, because pfc limited it to 4.00 Gbit/s on average;") {
 		t.Error(got)
 	}
-	fell.Recovery = 3 * ms
+	fell.Recovery = 2500 * us
+	if got := findings(t, fell); !strings.Contains(got, "; the long flows had been back for less than 1 ms when the run ended;") {
+		t.Error(got)
+	}
+	fell.Recovery, fell.Loss = 3*ms, 3*ms
 	if got := findings(t, fell); !strings.Contains(got, "; the long flows had not recovered when the run ended;") {
 		t.Error(got)
 	}
@@ -75,6 +79,42 @@ func TestFindingOfAVictim(t *testing.T) {
 	} {
 		if got := findings(t, burstRun("pcn", in)); got != "pcn: "+want {
 			t.Error(got)
+		}
+	}
+}
+
+// A flow that ends before the bursts do, or begins after them, is no victim.
+func TestVictimRunsThroughoutTheBursts(t *testing.T) {
+	for _, f := range []measure.Flow{{Start: 0, End: 2 * ms}, {Start: 2 * ms, End: 4 * ms}, {Start: 3 * ms, End: 4 * ms}} {
+		run := burstRun("pfc", 3)
+		for i := range run.Flows {
+			run.Flows[i].Start, run.Flows[i].End = f.Start, f.End
+		}
+		if got := findings(t, run); !strings.HasPrefix(got, "pfc: 2/2 flows of the burst are done") {
+			t.Errorf("a flow from %s to %s: %s", f.Start, f.End, got)
+		}
+	}
+}
+
+// Over variants the sentence says in how many of them the flows had not recovered.
+func TestRecoveryOfVariants(t *testing.T) {
+	for _, test := range []struct {
+		recoveries [3]unit.Time
+		want       string
+	}{
+		{[3]unit.Time{}, ""},
+		{[3]unit.Time{0, ms, 2 * ms}, "the long flows recovered 1.00 (0.00 to 2.00) ms after the burst began"},
+		{[3]unit.Time{ms, ms, 3 * ms}, "the long flows recovered 1.00 (1.00 to >3.00) ms after the burst began, and in 1 of 3 variants not before the end"},
+		{[3]unit.Time{3 * ms, 3 * ms, 3 * ms}, "the long flows had not recovered when the run ended"},
+	} {
+		v := Variant{Repeated: &measure.Repeated{}}
+		for _, recovery := range test.recoveries {
+			run := burstRun("pfc", 3)
+			run.Recovery, run.Loss = recovery, recovery
+			v.Repeated.Runs = append(v.Repeated.Runs, run)
+		}
+		if v.Run = v.Repeated.Runs[0]; recoveryClause(&v) != test.want {
+			t.Errorf("%s\nwant\n%s", recoveryClause(&v), test.want)
 		}
 	}
 }
@@ -110,7 +150,7 @@ func TestFindingOfVariants(t *testing.T) {
 		one.Runs = append(one.Runs, run)
 	}
 	got := Findings(sample(t, "out").Scenario, []Variant{{Value: "pfc", Run: burstRun("pfc", 3), Repeated: one}})
-	want := "pfc: F0 had 4.00 (3.00 to 5.00) Gbit/s in the burst, while s1 sent s0 32 (30 to 34) PAUSE frames."
+	want := "pfc: F0 had 4.00 (3.00 to 5.00) Gbit/s in the burst, while s1 sent s0 32 (30 to 34) PAUSE frames; the long flows recovered 0.20 (0.10 to 0.30) ms after the burst began."
 	if got[0] != want {
 		t.Errorf("%s\nwant\n%s", got[0], want)
 	}
@@ -123,8 +163,8 @@ func TestFindingWithoutAVictim(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	waiting := sample(t, "out", "pcn")
-	for i := range waiting.Scenario.Flows {
-		waiting.Scenario.Flows[i].After = []string{"burst"}
+	for i := range waiting.Results.Runs[0].Flows {
+		waiting.Results.Runs[0].Flows[i].Start = ms
 	}
 	if got := Findings(waiting.Scenario, Variants(waiting.Results))[0]; !strings.Contains(got, "goodput of F0 11.00, F1 12.00 Gbit/s") || strings.Contains(got, " in the burst") {
 		t.Errorf("flows that wait: %s", got)
@@ -137,8 +177,8 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	few.Results.Runs[0].Burst = measure.Burst{Flows: 3}
 	few.Scenario.Commands = []topology.Command{{Name: "get"}}
 	few.Results.Runs[0].Commands = []measure.Commands{{Commands: 4, Goodput: 1e9}}
-	for i := range few.Scenario.Flows {
-		few.Scenario.Flows[i].After = []string{"burst"}
+	for i := range few.Results.Runs[0].Flows {
+		few.Results.Runs[0].Flows[i].Start = ms
 	}
 	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.HasPrefix(got, "pcn: 0/3 flows of the burst are done; get completed 0/4 commands, at 1.00 Gbit/s; ") {
 		t.Errorf("nothing is done: %s", got)

@@ -29,7 +29,7 @@ func victimOf(s *topology.Scenario, variants []Variant) *victim {
 	if len(variants) == 0 || variants[0].Run.Burst.Flows == 0 {
 		return nil
 	}
-	v, least, at := &victim{outside: outsideBursts(s)}, math.Inf(1), -1
+	v, least, at := &victim{outside: outsideBursts(s, variants)}, math.Inf(1), -1
 	singles := measure.Catalogue(s).Flows
 	single := -1
 	for i, f := range s.Flows {
@@ -53,16 +53,16 @@ func victimOf(s *topology.Scenario, variants []Variant) *victim {
 	return v
 }
 
-// outsideBursts names the single flows whose receivers get nothing of a burst, or else all. Flows that wait for
-// something are no such flows: they may begin only after the burst.
-func outsideBursts(s *topology.Scenario) (names []string) {
+// outsideBursts names the single flows whose receivers get nothing of a burst, or else all, among
+// those that run in each run from the beginning of the bursts to their end.
+func outsideBursts(s *topology.Scenario, variants []Variant) (names []string) {
 	burst := map[int]bool{}
 	for _, f := range s.Flows {
 		burst[f.To] = burst[f.To] || s.Bursting(f)
 	}
 	for _, all := range []bool{false, true} {
 		for _, f := range s.Flows {
-			if f.Burst < 0 && len(f.After) == 0 && (all || !burst[f.To]) {
+			if f.Burst < 0 && (all || !burst[f.To]) && throughout(variants, f.Name) {
 				names = append(names, f.Name)
 			}
 		}
@@ -73,34 +73,21 @@ func outsideBursts(s *topology.Scenario) (names []string) {
 	return names
 }
 
+// throughout reports whether a flow is a long flow of all runs that does not end before the bursts.
+func throughout(variants []Variant, name string) bool {
+	return !slices.ContainsFunc(variants, func(v Variant) bool {
+		return !slices.ContainsFunc(v.Run.LongFlows(), func(f measure.Flow) bool { return f.Name == name && f.End >= v.Run.Burst.End })
+	})
+}
+
 // shareKept returns a flow's goodput in the bursts divided by that before. A flow that did not
 // send before has a share above 1, the larger the more it delivered.
 func shareKept(r *measure.Run, name string) float64 {
 	in := float64(r.Flow(name).BurstGoodput)
-	if before := beforeBurst(r, name); before > 0 {
+	if before := r.BeforeBurst(name); before > 0 {
 		return in / float64(before)
 	}
 	return 1 + in
-}
-
-// beforeSpan is the time before the burst over which the goodput before it is averaged.
-const beforeSpan = unit.Millisecond
-
-// beforeBurst returns a flow's mean goodput in the whole bins of the millisecond before the
-// first burst, without the bin in which the flow starts. It returns 0 if there is none, or if the
-// run has no series.
-func beforeBurst(r *measure.Run, name string) unit.Rate {
-	if r.Series == nil {
-		return 0
-	}
-	end := int(r.Burst.Start / r.Series.Bin)
-	first := int(max((r.Burst.Start-beforeSpan+r.Series.Bin-1)/r.Series.Bin, r.Flow(name).Start/r.Series.Bin+1))
-	for _, s := range r.Series.Goodput {
-		if s.Name == name && s.Flow >= 0 && first < end {
-			return unit.Over(unit.Bytes(sumOf(s.Bins, first, end)), unit.Time(end-first)*r.Series.Bin)
-		}
-	}
-	return 0
 }
 
 // sumOf adds the bins [first, end), as far as there are any.
@@ -113,7 +100,7 @@ func sumOf(bins []int64, first, end int) (sum int64) {
 
 // clause says how the victim's goodput changed, and why.
 func (c *victim) clause(v *Variant) string {
-	before, share := beforeBurst(v.Run, c.name), shareKept(v.Run, c.name)
+	before, share := v.Run.BeforeBurst(c.name), shareKept(v.Run, c.name)
 	if v.Repeated != nil || before == 0 {
 		return fmt.Sprintf("%s had %s Gbit/s in the burst%s", c.name, v.say(c.figure), c.because(v, ", while "))
 	}
@@ -136,7 +123,7 @@ func (c *victim) because(v *Variant, word string) string {
 			causes = append(causes, text)
 		}
 	}
-	if limit, before := limitIn(v.Run, c.name), beforeBurst(v.Run, c.name); limit > 0 && float64(limit) < fell*float64(before) && v.Repeated == nil {
+	if limit, before := limitIn(v.Run, c.name), v.Run.BeforeBurst(c.name); limit > 0 && float64(limit) < fell*float64(before) && v.Repeated == nil {
 		causes = append(causes, fmt.Sprintf("%s limited it to %s Gbit/s on average", v.Run.Scheme, gigabitsText(limit)))
 	}
 	switch {
@@ -219,13 +206,33 @@ func othersClause(c *victim, v *Variant) string {
 
 // recoveryClause returns when the long flows had recovered together, "" if they lost nothing.
 func recoveryClause(v *Variant) string {
+	runs := []*measure.Run{v.Run}
+	if v.Repeated != nil {
+		runs = v.Repeated.Runs
+	}
+	lost, open, losing := 0, 0, 0
+	for _, r := range runs {
+		if r.Recovery > 0 {
+			lost++
+		}
+		if r.Unrecovered() {
+			open++
+		}
+		if r.Losing() {
+			losing++
+		}
+	}
 	switch {
-	case measure.Recovery.Of(v.Run) == 0:
+	case lost == 0:
 		return ""
-	case v.Repeated == nil && v.Run.Unrecovered():
-		return "the long flows had not recovered when the run ended"
-	default:
+	case open == 0:
 		return fmt.Sprintf("the long flows recovered %s ms after the burst began", v.say(measure.Recovery))
+	case open < len(runs):
+		return fmt.Sprintf("the long flows recovered %s ms after the burst began, and in %d of %d variants not before the end", v.say(measure.Recovery), open, len(runs))
+	case losing < open:
+		return "the long flows had been back for less than 1 ms when the run ended"
+	default:
+		return "the long flows had not recovered when the run ended"
 	}
 }
 

@@ -202,7 +202,7 @@ func TestUnfinishedDipIsALowerBound(t *testing.T) {
 func TestMissingRecoveryIsALowerBound(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
-	for recovery, want := range map[unit.Time]string{0: "0.00", 1650 * us: "1.65", 1700 * us: ">1.70"} {
+	for recovery, want := range map[unit.Time]string{0: "0.00", 700 * us: "0.70", 750 * us: ">0.75", 1700 * us: ">1.70"} {
 		if run.Recovery = recovery; measure.Recovery.Text(run) != want {
 			t.Errorf("recovery %s in a run of %s, burst at %s: %s, want %s", recovery, run.FabricTime, run.Burst.Start, measure.Recovery.Text(run), want)
 		}

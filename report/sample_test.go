@@ -47,8 +47,8 @@ func sampleRun(s *topology.Scenario, scheme string, k int64) *measure.Run {
 			{Link: "s1->h3", XOFF: 1000 * k, Paused: 200 * us},
 		},
 		Flows: []measure.Flow{
-			{Name: "F0", Goodput: 11e9, BurstGoodput: unit.Rate(k) * 1e9},
-			{Name: "F1", Goodput: 12e9, BurstGoodput: unit.Rate(k) * 2e9},
+			{Name: "F0", Goodput: 11e9, BurstGoodput: unit.Rate(k) * 1e9, End: s.Duration},
+			{Name: "F1", Goodput: 12e9, BurstGoodput: unit.Rate(k) * 2e9, End: s.Duration},
 		},
 		Burst: measure.Burst{Flows: 224, Completed: 223, P50: 321 * us, P99: 654 * us, Start: 300 * us, End: 1200 * us},
 	}

@@ -78,7 +78,7 @@ func TestTreeOfALargeRack(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := sampleRun(s, "pfc", 1)
-	run.Pauses, run.Flows = nil, []measure.Flow{{Name: "F"}}
+	run.Pauses, run.Flows = nil, []measure.Flow{{Name: "F", End: run.Burst.End}}
 	for i := range 19 {
 		run.Pauses = append(run.Pauses, measure.Pause{Link: fmt.Sprintf("l%d->h%d", i, i), XOFF: int64(i + 1)})
 	}

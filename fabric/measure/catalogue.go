@@ -14,10 +14,10 @@ var (
 			"the congestion tree reaches senders that did not cause it. It counts from the burst until its flows have completed and the long flows have recovered")
 	PausedOutside = span("paused_outside_ms", "ms", "paused", func(r *Run) unit.Time { return r.PausedOutside }).means(
 		"the part of the tree in which PAUSE blocks at least one of these senders")
-	Dip = span("loss_ms", "ms", "dip", func(r *Run) unit.Time { return r.Loss }).until((*Run).Losing).means(
+	Dip = span("loss_ms", "ms", "dip", func(r *Run) unit.Time { return r.Loss }).until((*Run).Losing).without((*Run).nothingToLose).means(
 		"the throughput dip: the time from the burst to the end of the last bin in which the long flows together reach less than 95 % of " +
-			"the payload rate of their bottleneck")
-	Recovery = span("recovery_ms", "ms", "recovery", func(r *Run) unit.Time { return r.Recovery }).until((*Run).Unrecovered).means(
+			"the payload rate of their bottleneck, or of their goodput before the burst if that was less already")
+	Recovery = span("recovery_ms", "ms", "recovery", func(r *Run) unit.Time { return r.Recovery }).until((*Run).Unrecovered).without((*Run).nothingToLose).means(
 		"the time from the burst until the long flows again average 95 % over 1 ms. Unlike the dip it excludes a scheme's own later oscillation")
 	Drops        = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
 	LinkLost     = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
@@ -275,5 +275,8 @@ func PausedLinks(runs []*Run) (links []string) {
 // only its observed part.
 func (r *Run) Losing() bool { return r.Loss > 0 && r.Burst.Start+r.Loss > r.FabricTime-r.Bin }
 
-// Unrecovered reports whether the run ended before the recovery.
-func (r *Run) Unrecovered() bool { return r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime }
+// Unrecovered reports whether the run ended before the recovery was certain: the long flows had not
+// averaged their throughput over the steady time.
+func (r *Run) Unrecovered() bool {
+	return r.Recovery > 0 && r.Burst.Start+r.Recovery+max(steady, r.Bin) > r.FabricTime
+}

@@ -35,7 +35,7 @@ func TestFiguresHaveUniqueNames(t *testing.T) {
 // A lower bound begins with ">", a run without a value has a dash, and counts of flows
 // show the total.
 func TestTextOfFigures(t *testing.T) {
-	run := &Run{FabricTime: 10 * ms, Burst: Burst{Flows: 4, Start: ms}}
+	run := &Run{FabricTime: 10 * ms, Burst: Burst{Flows: 4, Start: ms}, Flows: []Flow{{End: 10 * ms}}}
 	for _, test := range []struct {
 		figure Figure
 		want   string
@@ -43,6 +43,9 @@ func TestTextOfFigures(t *testing.T) {
 		if got := test.figure.Text(run); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.figure.Name, got, test.want)
 		}
+	}
+	if waiting := (&Run{Burst: run.Burst, Flows: []Flow{{Start: 2 * ms, End: 3 * ms}}}); Dip.Text(waiting) != "-" || Recovery.Text(waiting) != "-" {
+		t.Errorf("no flow runs when the burst begins: dip %s, recovery %s", Dip.Text(waiting), Recovery.Text(waiting))
 	}
 	run.Burst.Completed, run.Burst.P99, run.Recovery = 3, 2500*ms/1000, 9*ms
 	for _, test := range []struct {

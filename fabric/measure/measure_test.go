@@ -2,7 +2,6 @@ package measure
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -114,61 +113,6 @@ func TestDipIsZeroAtFullThroughput(t *testing.T) {
 	}
 	if run := merged(t, s, map[int][]fabric.Note{2: delivered}); run.Loss != 0 || run.Recovery != 0 {
 		t.Fatalf("loss %s, recovery %s", run.Loss, run.Recovery)
-	}
-}
-
-// sharing returns the rack's run in which F0 reaches the given shares of its
-// bottleneck, bin by bin. The burst is in the first bin.
-func sharing(shares ...float64) (*topology.Scenario, []Series) {
-	s := rack()
-	s.Bursts[0].At, s.Duration = 0, unit.Time(len(shares))*s.Bin
-	full := float64(Bottleneck(s).In(s.Bin))
-	d := Series{Name: "F0"}
-	for _, share := range shares {
-		d.Bins = append(d.Bins, int64(share*full))
-	}
-	return s, []Series{d}
-}
-
-// The throughput dip of a burst ends when the flows have recovered. A scheme that
-// oscillates afterwards continues to lose throughput.
-func TestDipContinuesAfterRecovery(t *testing.T) {
-	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
-	for name, test := range map[string]struct {
-		shares         []float64
-		loss, recovery unit.Time
-	}{
-		"nothing lost":        {all(1, 40), 0, 0},
-		"lost and back":       {slices.Concat(all(1, 2), all(0.5, 6), all(1, 32)), 400 * us, 400 * us},
-		"one good bin":        {slices.Concat(all(0.5, 4), all(1, 1), all(0.5, 4), all(1, 30)), 450 * us, 450 * us},
-		"dips later":          {slices.Concat(all(0.5, 4), all(1, 25), all(0.9, 1), all(1, 10)), 1500 * us, 200 * us},
-		"no steady time left": {slices.Concat(all(0.5, 10), all(1, 19)), 500 * us, 1450 * us},
-		"never":               {all(0.5, 40), 2000 * us, 2000 * us},
-	} {
-		s, delivered := sharing(test.shares...)
-		shares := used(s, delivered)
-		if got := dip(s, shares); got != test.loss {
-			t.Errorf("%s: loss %s, want %s", name, got, test.loss)
-		}
-		if got := recovery(s, shares); got != test.recovery {
-			t.Errorf("%s: recovery %s, want %s", name, got, test.recovery)
-		}
-	}
-}
-
-// Flows that all wait for something have no dip; one that does not wait is enough for one.
-func TestFlowsThatWaitHaveNoDip(t *testing.T) {
-	s, delivered := sharing(0.5, 0.5, 0.5)
-	waiter := s.Flows[0]
-	waiter.After = []string{"x"}
-	if s.Flows = append(s.Flows, waiter); dip(s, used(s, delivered)) == 0 {
-		t.Error("no dip of a flow that does not wait, beside one that does")
-	}
-	for i := range s.Flows {
-		s.Flows[i].After = []string{"x"}
-	}
-	if got := used(s, delivered); dip(s, got) != 0 || recovery(s, got) != 0 {
-		t.Errorf("shares %v", got)
 	}
 }
 
