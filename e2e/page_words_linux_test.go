@@ -21,7 +21,7 @@ func TestPageModulesDescribe(t *testing.T) {
 		},
 		"a throughput dip cut off by the end of the run is a lower bound": {
 			`[[79.7e9, 80e9], [79.65e9, 80e9], [79.7e9, 200e9], [0, 80e9]].map(([loss, end]) =>
-				m.textOf(m.columns.find((c) => c.name === "dip ms"), {run: {loss_ps: loss, fabric_time_ps: end, bin_ps: 50e6, burst: {start_ps: 300e6}}})).join(" ")`,
+				m.textOf(m.columns.find((c) => c.name === "dip ms"), {run: {loss_ps: loss, fabric_time_ps: end, bin_ps: 50e6, burst: {start_ps: 300e6, flows: 1}, flows: [{start_ps: 0, end_ps: end}]}})).join(" ")`,
 			">79.70 79.65 79.70 0.00",
 		},
 		"a message says where its time went, the largest share first": {
@@ -114,9 +114,9 @@ func TestPageModulesDescribe(t *testing.T) {
 			"rackfab run pcn-16to2; rackfab run pcn-16to2; true; runs/pcn-16to2-20261127-030609",
 		},
 		"a recovery cut off by the end of the run is a lower bound": {
-			`[[79.7e9, 80e9], [25e9, 80e9]].map(([recovery, end]) =>
-				m.textOf(m.columns.find((c) => c.name === "recovery ms"), {run: {recovery_ps: recovery, fabric_time_ps: end, burst: {start_ps: 300e6}}})).join(" ")`,
-			">79.70 25.00",
+			`[[79.7e9, 80e9, 0], [78.75e9, 80e9, 0], [78.7e9, 80e9, 0], [25e9, 80e9, 0], [0, 80e9, 400e6]].map(([recovery, end, start]) =>
+				m.textOf(m.columns.find((c) => c.name === "recovery ms"), {run: {recovery_ps: recovery, fabric_time_ps: end, burst: {start_ps: 300e6, flows: 1}, flows: [{start_ps: start, end_ps: end}]}})).join(" ")`,
+			">79.70 >78.75 78.70 25.00 –",
 		},
 	})
 }

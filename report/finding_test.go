@@ -183,7 +183,7 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.HasPrefix(got, "pcn: 0/3 flows of the burst are done; get completed 0/4 commands, at 1.00 Gbit/s; ") {
 		t.Errorf("nothing is done: %s", got)
 	}
-	few.Results.Runs[0].Failure = &measure.Outage{At: ms, Before: 30e9, Least: 2e9, Recovery: 250 * us}
+	few.Results.Runs[0].Failure = &measure.Outage{At: 500 * us, Before: 30e9, Least: 2e9, Recovery: 250 * us}
 	if got := Findings(few.Scenario, Variants(few.Results))[0]; !strings.Contains(got, "; the rack's goodput fell from 30.00 to 2.00 Gbit/s after a link failed, and recovered after 0.25 ms;") {
 		t.Error(got)
 	}

@@ -275,8 +275,5 @@ func PausedLinks(runs []*Run) (links []string) {
 // only its observed part.
 func (r *Run) Losing() bool { return r.Loss > 0 && r.Burst.Start+r.Loss > r.FabricTime-r.Bin }
 
-// Unrecovered reports whether the run ended before the recovery was certain: the long flows had not
-// averaged their throughput over the steady time.
-func (r *Run) Unrecovered() bool {
-	return r.Recovery > 0 && r.Burst.Start+r.Recovery+max(steady, r.Bin) > r.FabricTime
-}
+// Unrecovered reports whether the run ended before the recovery was certain.
+func (r *Run) Unrecovered() bool { return r.open(r.Burst.Start, r.Recovery) }

@@ -138,20 +138,26 @@ func dip(s *topology.Scenario, shares []float64) unit.Time {
 	return 0
 }
 
-// recovery returns the time from the first burst until the long flows have recovered. If the run
-// ends before that is certain, it returns the least time that it can be. It returns 0 if no bin is
-// below dipShare. Unlike dip it excludes dips that a scheme's own oscillation causes later.
-func recovery(s *topology.Scenario, shares []float64) unit.Time {
-	start := burstStart(s)
+// recovery returns the time from an instant, which lies in the first of the bins, until the shares
+// have recovered. If the run ends before that is certain, it returns the least time that it can be
+// (see open). It returns 0 if no bin is below dipShare. Unlike dip it excludes dips that a scheme's
+// own oscillation causes later.
+func recovery(s *topology.Scenario, from unit.Time, shares []float64) unit.Time {
 	if recovered(s, shares) >= 0 {
-		return recoveredAt(s, start, shares) - start
+		return recoveredAt(s, from, shares) - from
 	}
 	for i := max(len(shares)-steadyBins(s)+1, 1); i < len(shares); i++ {
 		if shares[i] >= dipShare {
-			return binAfter(s, start, i) - start
+			return binAfter(s, from, i) - from
 		}
 	}
-	return s.Duration - start
+	return s.Duration - from
+}
+
+// open reports whether a run ended before it was certain that what began at an instant had
+// recovered after a time: before the steady time was over.
+func (r *Run) open(from, recovery unit.Time) bool {
+	return recovery > 0 && from+recovery+max(steady, r.Bin) > r.FabricTime
 }
 
 // steadyBins is the number of bins of the steady time.

@@ -45,7 +45,7 @@ func TestDipContinuesAfterRecovery(t *testing.T) {
 		if got := dip(s, shares); got != test.loss {
 			t.Errorf("%s: loss %s, want %s", name, got, test.loss)
 		}
-		if got := recovery(s, shares); got != test.recovery {
+		if got := recovery(s, burstStart(s), shares); got != test.recovery {
 			t.Errorf("%s: recovery %s, want %s", name, got, test.recovery)
 		}
 	}
@@ -56,7 +56,7 @@ func TestDipContinuesAfterRecovery(t *testing.T) {
 func TestRecoveryIsOpenUntilTheSteadyTimeIsOver(t *testing.T) {
 	for bins, open := range map[int]bool{19: true, 20: false, 21: false} {
 		s, run := sharing(slices.Concat(slices.Repeat([]float64{0.5}, 10), slices.Repeat([]float64{1}, bins))...)
-		run.Recovery = recovery(s, used(s, run))
+		run.Recovery = recovery(s, burstStart(s), used(s, run))
 		if run.Recovery != 500*us || run.Unrecovered() != open {
 			t.Errorf("%d bins after the dip: recovery %s, open %v", bins, run.Recovery, run.Unrecovered())
 		}
@@ -78,7 +78,7 @@ func TestLongFlowsReturnToWhatTheyHad(t *testing.T) {
 		s, run := sharing(test.shares...)
 		s.Bursts[0].At, run.Burst.Start = 500*us, 500*us
 		shares := used(s, run)
-		if loss, back := dip(s, shares), recovery(s, shares); loss != test.loss || back != test.recovery {
+		if loss, back := dip(s, shares), recovery(s, burstStart(s), shares); loss != test.loss || back != test.recovery {
 			t.Errorf("%s: loss %s, recovery %s", name, loss, back)
 		}
 	}

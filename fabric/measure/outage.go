@@ -41,7 +41,7 @@ func failure(s *topology.Scenario, delivered []Series) *Outage {
 		f.Least = min(f.Least, unit.Over(unit.Bytes(b), s.Bin))
 		shares = append(shares, float64(unit.Over(unit.Bytes(b), s.Bin))/float64(max(f.Before, 1)))
 	}
-	f.Recovery = recoveredAt(s, at, shares) - at
+	f.Recovery = recovery(s, at, shares)
 	return f
 }
 
@@ -78,7 +78,7 @@ var (
 		}
 		return r.Failure.Recovery
 	}).until(func(r *Run) bool {
-		return r.Failure != nil && r.Failure.Recovery > 0 && r.Failure.At+r.Failure.Recovery >= r.FabricTime
+		return r.Failure != nil && r.open(r.Failure.At, r.Failure.Recovery)
 	}).without(noFailure).means("the time from the first failure of a link until the goodput of the rack is at 95 % of that before the failure again, in one bin and on average over 1 ms")
 )
 

@@ -47,6 +47,9 @@ func TestOutageWithoutRecovery(t *testing.T) {
 	if f := run.Failure; f.Recovery != 2*ms || !FailureRecovery.Unreached(run) || FailureRecovery.Text(run) != ">2.00" {
 		t.Errorf("%+v, %s", f, FailureRecovery.Text(run))
 	}
+	if run = outageRun(t, 3500*us); FailureRecovery.Text(run) != ">1.50" {
+		t.Errorf("half a millisecond after the return: recovery %s", FailureRecovery.Text(run))
+	}
 	if run = outageRun(t, 0); run.Failure.Recovery != 0 || FailureRecovery.Unreached(run) {
 		t.Errorf("%+v", run.Failure)
 	}

@@ -210,7 +210,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	commands(s, nodes, ports, run)
 	run.Programs, run.Collectives = programs(s, nodes), collectives(s, nodes)
 	shares := used(s, run)
-	run.Loss, run.Recovery = dip(s, shares), recovery(s, shares)
+	run.Loss, run.Recovery = dip(s, shares), recovery(s, burstStart(s), shares)
 	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, ends, shares))
 	return run, nil
 }

@@ -12,11 +12,19 @@ const ms = (ps) => (ps === undefined || ps === null || ps < 0 ? null : ps / 1e9)
 
 const sum = (list, read) => (list ?? []).reduce((n, v) => n + (read(v) ?? 0), 0);
 
+const steady = 1e9; // ps: how long the long flows have their throughput before they count as recovered
+
+// long returns the single flows that had throughput to lose when the bursts began.
+const long = (run) => {
+  const { start_ps: start, flows } = run.burst ?? {}, bin = run.bin_ps || 1;
+  return flows ? (run.flows ?? []).filter((f) => (f.start_ps === 0 || f.start_ps < start) && f.end_ps >= (Math.floor(start / bin) + 1) * bin) : [];
+};
+
 // cutDip and cutRecovery report whether the run ended before the throughput dip, or before
-// the recovery: the figure is then a lower bound.
+// the recovery was certain: the figure is then a lower bound.
 const burstAt = (run) => run.burst?.start_ps ?? 0;
 const cutDip = (run) => run.loss_ps > 0 && burstAt(run) + run.loss_ps > run.fabric_time_ps - (run.bin_ps ?? 0);
-const cutRecovery = (run) => run.recovery_ps > 0 && burstAt(run) + run.recovery_ps >= run.fabric_time_ps;
+const cutRecovery = (run) => run.recovery_ps > 0 && burstAt(run) + run.recovery_ps + Math.max(steady, run.bin_ps ?? 0) > run.fabric_time_ps;
 
 // textOf formats a cell. ">" marks a lower bound.
 export function textOf(c, r) {
@@ -32,8 +40,8 @@ export const columns = [
   { name: "scheme", text: true, of: (r) => r.run.scheme },
   { name: "tree ms", unit: "from the first to the last instant at which a sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.tree_ps) },
   { name: "paused ms", unit: "time during which at least one sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.paused_outside_ps) },
-  { name: "dip ms", unit: "throughput dip: from the burst to the end of the last bin in which the long flows together have less than 95 % of the bottleneck's payload rate", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => cutDip(r.run) },
-  { name: "recovery ms", unit: "from the burst until the long flows first have 95 % for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps), open: (r) => cutRecovery(r.run) },
+  { name: "dip ms", unit: "throughput dip: from the burst to the end of the last bin in which the long flows together have less than 95 % of the bottleneck's payload rate, or of what they had before if that was less already", digits: 2, of: (r) => (long(r.run).length ? ms(r.run.loss_ps) : null), open: (r) => cutDip(r.run) },
+  { name: "recovery ms", unit: "from the burst until the long flows first have 95 % for 1 ms", digits: 2, of: (r) => (long(r.run).length ? ms(r.run.recovery_ps) : null), open: (r) => cutRecovery(r.run) },
   { name: "PAUSE", unit: "PAUSE frames on all links", digits: 0, of: (r) => sum(r.run.pauses, (p) => p.xoff) },
   { name: "victim, Gbit/s", unit: "goodput of the victim during the burst: of the flow outside the burst that, under any scheme of this run, crosses a paused link but not the congested port", digits: 2,
     of: (r) => (r.victim && r.run.burst?.flows ? (r.run.flows?.find((f) => f.name === r.victim)?.burst_goodput_bps ?? null) / 1e9 : null), note: (r) => r.victim },
