@@ -16,6 +16,7 @@ var elsewhere = map[string][2]string{
 	"go run ./cmd/rackfab run":                        {".ci/run", "go run ./cmd/rackfab run"},
 	"go test ./...":                                   {".ci/run", "go test ./..."},
 	"go install ./cmd/rackfab":                        {".ci/run", "go install ./cmd/rackfab"},
+	"rackfab run --repeat 20":                         {"e2e/printed_test.go", `"run", "--repeat", "20"`},
 	"rackfab soak --for 4h":                           {"e2e/soak_test.go", `program, "soak", `},
 	"rackfab torture --kind processes --schedules 40": {"e2e/torture_linux_test.go", `"torture", "--kind", "processes"`},
 	"rackfab page":                                    {"e2e/page_linux_test.go", `[]string{"page", "--address"`},
@@ -100,10 +101,14 @@ func filled(t *testing.T, line string) (args []string) {
 // that to the reader.
 func bounded(args []string) []string {
 	switch {
-	case args[0] == "run" && (len(args) == 1 || slices.Contains([]string{"rack.yaml", "leaf-spine", "--processes", "--workers"}, args[1])):
+	case args[0] == "run" && (len(args) == 1 || slices.Contains([]string{"rack.yaml", "leaf-spine", "--processes", "--workers", "--scheme"}, args[1])):
 		return append(args, "--duration", "500us")
 	case args[0] == "run" && slices.Contains([]string{"fig5", "rttx-compare", "ceth-reaction"}, args[1]) && len(args) == 2:
-		return append(args, "--processes", "2") // instead of one per node, which takes six minutes
+		args = append(args, "--processes", "2") // instead of one per node, which takes six minutes
+		if args[1] == "fig5" {
+			args = append(args, "--duration", "500us")
+		}
+		return args
 	case args[0] == "torture":
 		return append(args, "--schedules", "2")
 	case args[0] == "sweep":
