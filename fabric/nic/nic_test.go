@@ -231,6 +231,7 @@ func TestCounters(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, pcn)
 	b.mark(1, 2)
 	b.inject(0, 30*us, pfc(dataPrio, 1000))
+	b.inject(0, 50*us, pfc(dataPrio, 0)) // counted as a PAUSE too
 	b.run(200 * us)
 	var names []string
 	value := map[string]uint64{}
@@ -245,7 +246,7 @@ func TestCounters(t *testing.T) {
 		t.Error("the order differs")
 	}
 	if value["np_cnp_sent"] == 0 || value["np_cnp_sent"] < value["rp_cnp_handled"] || value["np_ecn_marked_roce_packets"] < 100 ||
-		value["rx_prio3_pause"] != 1 || value["rx_prio3_pause_duration"] != 12 || value["rx_prio3_pause_transition"] != 1 {
+		value["rx_prio3_pause"] != 2 || value["rx_prio3_pause_duration"] != 12 || value["rx_prio3_pause_transition"] != 1 {
 		t.Errorf("%v", value)
 	}
 	for name := range b.nics[0].stats.Counters() {

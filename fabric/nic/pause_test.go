@@ -60,7 +60,7 @@ func TestXONResumes(t *testing.T) {
 	if b.startsWithin(10*us, 17*us, isData) != 0 || b.startsWithin(17*us-1, 18*us, isData) == 0 {
 		t.Error("sends while paused, or does not send after XON")
 	}
-	if s := b.nics[0].Stats().Priorities[dataPrio]; s.RxPause != 3 || s.RxPauseTransition != 1 || s.RxPauseDuration != 7*us || s.Held {
+	if s := b.nics[0].Stats().Priorities[dataPrio]; s.RxPause != 1 || s.RxResume != 2 || s.RxPauseTransition != 1 || s.RxPauseDuration != 7*us || s.Held {
 		t.Errorf("%+v", s)
 	}
 }

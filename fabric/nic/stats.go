@@ -97,13 +97,13 @@ func (s *Stats) retransmitted() uint64 {
 	return sum
 }
 
-// counters yields the counters of a class by their names in the mlx5 driver. It returns
-// false if yield did.
+// counters yields the counters of a class by their names in the mlx5 driver, which counts RESUME frames
+// received as PAUSE frames. It returns false if yield did.
 func (p *PriorityStats) counters(class int, yield func(string, uint64) bool) bool {
 	rx, tx := "rx_prio"+strconv.Itoa(class), "tx_prio"+strconv.Itoa(class)
 	return yield(tx+"_packets", p.TxPackets) && yield(tx+"_bytes", p.TxBytes) &&
 		yield(rx+"_packets", p.RxPackets) && yield(rx+"_bytes", p.RxBytes) && yield(rx+"_discards", p.RxDiscards) &&
-		yield(tx+"_pause", p.TxPause) && yield(rx+"_pause", p.RxPause) &&
+		yield(tx+"_pause", p.TxPause) && yield(rx+"_pause", p.RxPause+p.RxResume) &&
 		yield(rx+"_pause_duration", uint64(p.RxPauseDuration/unit.Microsecond)) &&
 		yield(rx+"_pause_transition", p.RxPauseTransition)
 }

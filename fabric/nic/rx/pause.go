@@ -34,7 +34,8 @@ type pauseClass struct {
 
 // PauseStats counts the pauses of one traffic class.
 type PauseStats struct {
-	RxPause           uint64    // PFC frames received for the class, including XON
+	RxPause           uint64    // PAUSE frames received for the class
+	RxResume          uint64    // RESUME frames received for the class: XON, quanta 0
 	RxPauseTransition uint64    // transitions of the class from not paused to paused
 	RxPauseDuration   unit.Time // total duration of the pauses that have ended
 	PauseReceived     unit.Time // the first PAUSE, 0 if there was none
@@ -62,10 +63,11 @@ func (p *Pauses) Receive(now unit.Time, f *frame.PFC, out *fabric.Out) {
 			continue
 		}
 		stats := &p.classes[class].stats
-		stats.RxPause++
 		if f.Quanta[class] == 0 {
+			stats.RxResume++
 			p.resume(now, class, out)
 		} else {
+			stats.RxPause++
 			fabric.First(&stats.PauseReceived, now)
 			p.pause(now, class, f.Quanta[class], out)
 		}

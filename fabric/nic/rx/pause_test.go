@@ -44,10 +44,10 @@ func TestXONEndsOnePauseAndARefreshMovesTheOther(t *testing.T) {
 	if want := 5 + (40 * gbps).Serialise(200*64); p.Set() != 1<<class || p.Next() != want {
 		t.Errorf("paused %b until %v, want class %d until %v", p.Set(), p.Next(), class, want)
 	}
-	if s := p.Stats(1); s.RxPause != 2 || s.RxPauseDuration != 5 {
+	if s := p.Stats(1); s.RxPause != 1 || s.RxResume != 1 || s.RxPauseDuration != 5 {
 		t.Errorf("class 1: %+v", s)
 	}
-	if s := p.Stats(class); s.RxPause != 2 || s.RxPauseTransition != 1 {
+	if s := p.Stats(class); s.RxPause != 2 || s.RxResume != 0 || s.RxPauseTransition != 1 {
 		t.Errorf("class %d: %+v", class, s)
 	}
 	if len(out.Notes) != 3 { // two Paused, one Resumed

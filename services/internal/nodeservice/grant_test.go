@@ -10,6 +10,8 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -166,5 +168,21 @@ func TestPortStatsByClass(t *testing.T) {
 	}
 	if control.GetClass() != 6 || control.GetCounters()["SAI_QUEUE_STAT_PACKETS"] != 5 || control.GetFirstCePs() != 0 {
 		t.Errorf("%v", control)
+	}
+}
+
+// A NIC reports the PAUSE frames that it received without the RESUME frames, as its switch
+// reports those sent.
+func TestPausesOfANIC(t *testing.T) {
+	s, err := scenariofile.Parse("pair", []byte(pair))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n nic.Stats
+	n.Priorities[3].TxPause, n.Priorities[3].RxPause, n.Priorities[3].RxResume = 1, 34, 34
+	out := rackfabv1.NodeStats{Ports: []*rackfabv1.PortStats{{}}}
+	nicStats(n, s, &out)
+	if p := out.GetPorts()[0]; p.GetPausesSent() != 1 || p.GetPausesReceived() != 34 {
+		t.Errorf("%v", p)
 	}
 }
