@@ -1623,7 +1623,8 @@ func (x *GetPercentilesResponse) GetRows() []*Percentiles {
 }
 
 // Percentiles of the durations of root spans, in picoseconds, by nearest rank: the
-// smallest duration that at least this share of all durations does not exceed.
+// smallest duration that at least this share of all durations does not exceed. A group
+// without a finished root span has only zeros.
 type Percentiles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group; fields that are not part of the key are "".
@@ -1634,7 +1635,7 @@ type Percentiles struct {
 	Flow string `protobuf:"bytes,3,opt,name=flow,proto3" json:"flow,omitempty"`
 	// See run.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// Number of root spans.
+	// Number of root spans that finished, the only ones counted in the durations.
 	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
 	// The minimum.
 	MinPs int64 `protobuf:"varint,6,opt,name=min_ps,json=minPs,proto3" json:"min_ps,omitempty"`
@@ -1647,7 +1648,9 @@ type Percentiles struct {
 	// The 99.9th percentile.
 	P999Ps int64 `protobuf:"varint,10,opt,name=p999_ps,json=p999Ps,proto3" json:"p999_ps,omitempty"`
 	// The maximum.
-	MaxPs         int64 `protobuf:"varint,11,opt,name=max_ps,json=maxPs,proto3" json:"max_ps,omitempty"`
+	MaxPs int64 `protobuf:"varint,11,opt,name=max_ps,json=maxPs,proto3" json:"max_ps,omitempty"`
+	// Number of root spans that the end of the run, or a bound on open spans, ended early.
+	Unfinished    int64 `protobuf:"varint,12,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1755,6 +1758,13 @@ func (x *Percentiles) GetP999Ps() int64 {
 func (x *Percentiles) GetMaxPs() int64 {
 	if x != nil {
 		return x.MaxPs
+	}
+	return 0
+}
+
+func (x *Percentiles) GetUnfinished() int64 {
+	if x != nil {
+		return x.Unfinished
 	}
 	return 0
 }
@@ -2810,7 +2820,7 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x121\n" +
 	"\x05group\x18\x04 \x01(\x0e2\x1b.rackfab.v1.PercentileGroupR\x05group\"E\n" +
 	"\x16GetPercentilesResponse\x12+\n" +
-	"\x04rows\x18\x01 \x03(\v2\x17.rackfab.v1.PercentilesR\x04rows\"\x81\x02\n" +
+	"\x04rows\x18\x01 \x03(\v2\x17.rackfab.v1.PercentilesR\x04rows\"\xa1\x02\n" +
 	"\vPercentiles\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x16\n" +
 	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12\x12\n" +
@@ -2823,7 +2833,10 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x06p99_ps\x18\t \x01(\x03R\x05p99Ps\x12\x17\n" +
 	"\ap999_ps\x18\n" +
 	" \x01(\x03R\x06p999Ps\x12\x15\n" +
-	"\x06max_ps\x18\v \x01(\x03R\x05maxPs\"\xb6\x01\n" +
+	"\x06max_ps\x18\v \x01(\x03R\x05maxPs\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\f \x01(\x03R\n" +
+	"unfinished\"\xb6\x01\n" +
 	"\x0eSeriesSelector\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x16\n" +
 	"\x06metric\x18\x02 \x01(\tR\x06metric\x12\x12\n" +

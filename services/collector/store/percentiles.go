@@ -13,7 +13,13 @@ import (
 // group is the key by which durations are grouped.
 type group struct{ run, scheme, flow, name string }
 
-// GetPercentiles returns percentiles of the durations of root spans.
+// durations are those of the root spans of a group.
+type durations struct {
+	finished   []int64
+	unfinished int64 // spans that ended early, whose durations say nothing
+}
+
+// GetPercentiles returns percentiles of the durations of root spans that finished.
 func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.GetPercentilesResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -21,16 +27,15 @@ func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.G
 	if err != nil {
 		return nil, err
 	}
-	durations := map[group]*[]int64{}
+	groups := map[group]*durations{}
 	for _, r := range runs {
-		if err := r.durations(q, durations); err != nil {
+		if err := r.durations(q, groups); err != nil {
 			return nil, err
 		}
 	}
 	out := &rackfabv1.GetPercentilesResponse{}
-	for g, list := range durations {
-		slices.Sort(*list)
-		out.Rows = append(out.Rows, percentiles(g, *list))
+	for g, d := range groups {
+		out.Rows = append(out.Rows, d.percentiles(g))
 	}
 	slices.SortFunc(out.Rows, func(a, b *rackfabv1.Percentiles) int {
 		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Scheme, b.Scheme), cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.Name, b.Name))
@@ -59,13 +64,13 @@ func (s *Store) several(ids []string) ([]*run, error) {
 
 // durations adds the durations of a run to their groups. The index by flow suffices
 // unless the name of the span matters.
-func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group]*[]int64) error {
+func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group]*durations) error {
 	texts := *r.texts.Load()
 	byName := q.GetName() != "" || q.GetGroup() == rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME
 	return r.db.View(func(tx *bbolt.Tx) error {
 		var at group
-		var list *[]int64 // of group at; saves a map access per trace
-		for k := range withPrefix(tx.Bucket(bucketFlow), nil) {
+		var list *durations // of group at; saves a map access per trace
+		for k, mark := range withPrefix(tx.Bucket(bucketFlow), nil) {
 			flow, name := texts.of(number32(k)), ""
 			duration, number := parseIndexKey(k)
 			if q.GetFlow() != "" && flow != q.GetFlow() {
@@ -82,11 +87,11 @@ func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group]*[]int6
 			}
 			if g := r.group(q.GetGroup(), flow, name); g != at || list == nil {
 				if at, list = g, to[g]; list == nil {
-					list = &[]int64{}
+					list = &durations{}
 					to[g] = list
 				}
 			}
-			*list = append(*list, duration)
+			list.add(duration, mark)
 		}
 		return nil
 	})
@@ -106,11 +111,26 @@ func (r *run) group(by rackfabv1.PercentileGroup, flow, name string) group {
 	}
 }
 
-// percentiles computes the percentiles of a sorted list, which must not be empty.
-func percentiles(g group, sorted []int64) *rackfabv1.Percentiles {
-	return &rackfabv1.Percentiles{
-		Run: g.run, Scheme: g.scheme, Flow: g.flow, Name: g.name, Count: int64(len(sorted)),
-		MinPs: sorted[0], MaxPs: sorted[len(sorted)-1],
-		P50Ps: measure.Quantile(sorted, 500), P90Ps: measure.Quantile(sorted, 900), P99Ps: measure.Quantile(sorted, 990), P999Ps: measure.Quantile(sorted, 999),
+// add adds a root span by the key and the value of its entry in the index.
+func (d *durations) add(duration int64, mark []byte) {
+	if len(mark) > 0 {
+		d.unfinished++
+		return
 	}
+	d.finished = append(d.finished, duration)
+}
+
+// percentiles computes the percentiles of a group. It sorts the durations.
+func (d *durations) percentiles(g group) *rackfabv1.Percentiles {
+	out := &rackfabv1.Percentiles{
+		Run: g.run, Scheme: g.scheme, Flow: g.flow, Name: g.name, Count: int64(len(d.finished)), Unfinished: d.unfinished,
+	}
+	if len(d.finished) == 0 {
+		return out
+	}
+	slices.Sort(d.finished)
+	out.MinPs, out.MaxPs = d.finished[0], d.finished[len(d.finished)-1]
+	out.P50Ps, out.P90Ps = measure.Quantile(d.finished, 500), measure.Quantile(d.finished, 900)
+	out.P99Ps, out.P999Ps = measure.Quantile(d.finished, 990), measure.Quantile(d.finished, 999)
+	return out
 }

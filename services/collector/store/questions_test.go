@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -72,6 +73,24 @@ func TestPercentiles(t *testing.T) {
 	out, err = s.GetPercentiles(&rackfabv1.GetPercentilesRequest{Group: rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME, Name: "GET"})
 	if err != nil || len(out.GetRows()) != 1 || out.GetRows()[0].GetRun() != "b" || out.GetRows()[0].GetName() != "GET" {
 		t.Error(out, err)
+	}
+}
+
+// A message that the end of the run or a bound on spans cut short has no duration to count.
+func TestPercentilesLeaveOutUnfinishedMessages(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	d := gets("a", 4) // of F0: 1 us and 3 us, of F1: 2 us and 4 us
+	for root, key := range map[int]string{0: "rackfab.open", 3: "rackfab.cut", 9: "rackfab.open"} {
+		d.Spans[root].Attributes = append(d.Spans[root].Attributes, &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}}})
+	}
+	write(t, s, d)
+	out, err := s.GetPercentiles(&rackfabv1.GetPercentilesRequest{})
+	want := &rackfabv1.GetPercentilesResponse{Rows: []*rackfabv1.Percentiles{
+		{Run: "a", Scheme: "pcn", Flow: "F0", Count: 1, Unfinished: 1, MinPs: 3e6, P50Ps: 3e6, P90Ps: 3e6, P99Ps: 3e6, P999Ps: 3e6, MaxPs: 3e6},
+		{Run: "a", Scheme: "pcn", Flow: "F1", Unfinished: 2},
+	}}
+	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }
 

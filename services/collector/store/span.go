@@ -94,11 +94,24 @@ func (w *writer) span(s *Span) (bool, error) {
 	w.counts.covers(s)
 	switch {
 	case s.Parent == 0:
-		err = w.setRoot(number, s.ID, &c)
+		err = w.setRoot(number, s.ID, &c, s.mark())
 	case w.info.Run == Foreign: // traces of nodes receive their root sooner or later
 		w.rootless[number] = true
 	}
 	return true, err
+}
+
+// unfinished is the value of the index entries of a root span that ended early; others have none.
+var unfinished = []byte{1}
+
+// mark returns the value of the span's index entries if it is a root.
+func (s *Span) mark() []byte {
+	for _, a := range s.Attributes {
+		if k := a.GetKey(); (k == "rackfab.open" || k == "rackfab.cut") && a.GetValue().GetBoolValue() {
+			return unfinished
+		}
+	}
+	return nil
 }
 
 // covers extends the time range, the nodes and the flows of the run to a span.

@@ -20,9 +20,9 @@ var (
 	bucketIDs    = []byte("ids")    // trace id -> trace number
 	bucketTraces = []byte("traces") // trace number -> id and root
 	bucketSpans  = []byte("spans")  // trace number, span id -> span
-	bucketSlow   = []byte("slow")   // duration, trace number
-	bucketFlow   = []byte("flow")   // flow's name, duration, trace number
-	bucketLate   = []byte("late")   // start, trace number
+	bucketSlow   = []byte("slow")   // duration, trace number -> mark
+	bucketFlow   = []byte("flow")   // flow's name, duration, trace number -> mark
+	bucketLate   = []byte("late")   // start, trace number -> mark
 	bucketSeries = []byte("series") // series number -> series
 	bucketPoints = []byte("points") // series number, first instant -> points
 )

@@ -67,8 +67,9 @@ func (w *writer) trace(id [16]byte) (uint32, error) {
 }
 
 // setRoot indexes a trace by the span root, instead of an earlier substitute for its
-// root span. It does nothing if the trace has a root span.
-func (w *writer) setRoot(number uint32, root uint64, c *columns) error {
+// root span. It does nothing if the trace has a root span. The index entries have the
+// value mark.
+func (w *writer) setRoot(number uint32, root uint64, c *columns, mark []byte) error {
 	t, err := readRecord(w.tx, number)
 	if err != nil || t.root != 0 && (t.parent == 0 || t.root == root) {
 		return err
@@ -84,7 +85,7 @@ func (w *writer) setRoot(number uint32, root uint64, c *columns) error {
 	}
 	t.root, t.columns = root, *c
 	for _, e := range c.index(number) {
-		if err := w.bucket(e.bucket).Put(e.key, nil); err != nil {
+		if err := w.bucket(e.bucket).Put(e.key, mark); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func (w *writer) localRoots() error {
 	for number := range w.rootless {
 		id, c, err := w.topmost(number)
 		if err == nil && id != 0 { // 0 means a cycle of parents
-			err = w.setRoot(number, id, &c)
+			err = w.setRoot(number, id, &c, nil)
 		}
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/export/traces"
+	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/table"
 )
 
@@ -166,7 +167,8 @@ const shortID = 8
 func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 	width := table.Width(w)
 	span := timesOn(width)
-	t := table.New(1, "trace", "message", "flow", "node", "start", "duration", "spans")
+	t := table.New(1, "trace", "message", "flow", "node", "start", "duration", "spans", "end")
+	t.OmitEmpty = true
 	for _, r := range list.GetTraces() {
 		spans := strconv.Itoa(int(r.GetSpans()))
 		if r.GetDetailsDropped() {
@@ -176,7 +178,7 @@ func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 		if isNarrow(width) {
 			id = id[:min(len(id), shortID)]
 		}
-		t.Row(id, r.GetName(), r.GetFlow(), r.GetNode(), span(r.GetStartPs()), span(r.GetDurationPs()), spans)
+		t.Row(id, r.GetName(), r.GetFlow(), r.GetNode(), span(r.GetStartPs()), span(r.GetDurationPs()), spans, endOf(r))
 	}
 	_, err := fmt.Fprintf(w, "run %s\n", list.GetRun())
 	if err == nil {
@@ -186,6 +188,17 @@ func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 		_, err = fmt.Fprintln(w, "(more messages match)")
 	}
 	return err
+}
+
+// endOf returns why a message ended early, "" if it completed: "open" for the end of the run, "cut"
+// for a bound on open messages.
+func endOf(r *rackfabv1.TraceSummary) string {
+	for _, a := range r.GetAttributes() {
+		if end, ok := strings.CutPrefix(a.GetKey(), "rackfab."); a.GetFlag() && ok && (end == "open" || end == "cut") {
+			return end
+		}
+	}
+	return ""
 }
 
 func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorServiceClient) error {
@@ -200,7 +213,24 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 	if f.format == "json" {
 		return cli.PrintJSON(c.OutOrStdout(), out)
 	}
-	return percentilesTable(out, timesOn(table.Width(c.OutOrStdout()))).Write(c.OutOrStdout())
+	w := c.OutOrStdout()
+	if err := percentilesTable(out, timesOn(table.Width(w))).Write(w); err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(w, unfinishedText(out.GetRows()))
+	return err
+}
+
+// unfinishedText returns a line on the messages that the percentiles leave out, "" if there are none.
+func unfinishedText(rows []*rackfabv1.Percentiles) string {
+	n := int64(0)
+	for _, r := range rows {
+		n += r.GetUnfinished()
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("left out: %s that the end of the run, or too many open messages, ended early\n", unit.Counted(n, "message"))
 }
 
 // percentilesTable returns a row per run and flow. A single run is in the title, not in each row.
@@ -214,6 +244,10 @@ func percentilesTable(out *rackfabv1.GetPercentilesResponse, span func(ps int64)
 		run := r.GetRun()
 		if t.OmitEmpty {
 			run = ""
+		}
+		if r.GetCount() == 0 {
+			t.Row(run, r.GetFlow(), 0, "-", "-", "-", "-", "-", "-")
+			continue
 		}
 		t.Row(run, r.GetFlow(), r.GetCount(), span(r.GetMinPs()), span(r.GetP50Ps()), span(r.GetP90Ps()), span(r.GetP99Ps()), span(r.GetP999Ps()), span(r.GetMaxPs()))
 	}
