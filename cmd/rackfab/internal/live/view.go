@@ -16,14 +16,14 @@ import (
 )
 
 // view renders the state of a rack in about rows rows: the links that matter most, the running
-// flows, and the event counters. It says how many links and flows it leaves out. Loads are averages since the previous event, or since
-// the start if there is none.
+// flows, and the event counters. It says how many links and flows it leaves out. Loads are averages since the previous event, or, as
+// "mean load", since instant 0 if there is none.
 func view(was, is *rackfabv1.WatchResponse, rows int) string {
-	links := table.New(1, "link", "load", "queue", "state", "PAUSE received", "PAUSE sent").Right(1, 2)
+	links := table.New(1, "link", loadColumn(was), "queue", "state", "PAUSE received", "PAUSE sent").Right(1, 2)
 	all := directions(was, is)
 	shown := atMost(all, rows/2)
 	for _, d := range shown {
-		links.Row(d.name, cli.Round(d.load, legible), cli.Round(unit.Bytes(d.GetQueueBytes()), legible), d.state, d.GetPausesReceived(), d.GetPausesSent())
+		links.Row(d.name, d.loadText(), cli.Round(unit.Bytes(d.GetQueueBytes()), legible), d.state, d.GetPausesReceived(), d.GetPausesSent())
 	}
 	flows := table.New(1, "flow", "from", "scheme", "rate", "acknowledged")
 	running, ended := int64(0), int64(0)
@@ -38,6 +38,14 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	return fmt.Sprintf("%s%s\n\n%s%s\n%d flows run, %d have ended\n%s%s%s\n%s\n%s",
 		statusText(is.GetStatus()), stalledText(is.GetStatus()), links, moreLinks(all[len(shown):]), running, ended, flows, moreFlows(len(sending)-len(listed)),
 		commandsText(is), eventsText(is), inspect.BusText(is.GetNodes()))
+}
+
+// loadColumn returns the heading of the loads since an event, nil for those since instant 0.
+func loadColumn(was *rackfabv1.WatchResponse) string {
+	if was == nil {
+		return "mean load"
+	}
+	return "load"
 }
 
 // moreLinks returns a line on the links that are left out, or "" if there are none.
@@ -87,6 +95,14 @@ type direction struct {
 	*rackfabv1.PortStats
 	name, state string
 	load        unit.Rate
+}
+
+// loadText returns the load of the direction, "-" for a link that is down.
+func (d *direction) loadText() string {
+	if d.GetDown() {
+		return "-"
+	}
+	return cli.Round(d.load, legible).String()
 }
 
 // stopped orders the states of links: what is down or frozen explains the most.

@@ -38,13 +38,26 @@ func TestView(t *testing.T) {
 	text = strings.Join(lines, "\n")
 	for _, want := range []string{
 		"x under pfc: running at 2ms",
-		"s0->h0 0bps 0B down 0 0\ns0->h1 0bps 64KB 0 7\nh0->s0 40Mbps 0B 9 0",
+		"s0->h0 - 0B down 0 0\ns0->h1 0bps 64KB 0 7\nh0->s0 40Mbps 0B 9 0",
 		"2 flows run, 1 have ended",
 		"F0 h0 40Gbps 5KB\nb/h0/0 h0 1Gbps 0B",
 		"events: paused 3",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// A single event has no earlier one: its loads are averages since instant 0, and are headed so.
+func TestLoadsOfASingleEvent(t *testing.T) {
+	for _, c := range []struct {
+		was  *rackfabv1.WatchResponse
+		want string
+	}{{nil, "link mean load queue"}, {rackAt(0, 0), "link load queue"}} {
+		text := strings.Join(strings.Fields(view(c.was, rackAt(1e9, 5000), 40)), " ")
+		if !strings.Contains(text, c.want) || !strings.Contains(text, "h0->s0 40Mbps 0B") {
+			t.Errorf("no %q in %s", c.want, text)
 		}
 	}
 }
