@@ -47,18 +47,20 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 // A usage error states the correct usage.
 func TestUsageErrorsPrintTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"set":                  "usage: rackfab set NODE.KEY|LINK.KEY VALUE",
-		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
-		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
-		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
-		"explain loss":         "usage: rackfab explain loss --flow FLOW",
-		"explain collective":   "usage: rackfab explain collective NAME [SCENARIO|JOURNAL]",
-		"link sideways":        `rackfab link: unknown command "sideways": must be one of down, up`,
-		"status --address foo": `invalid controller address "foo": must be HOST:PORT`,
-		"runs --collector foo": `invalid collector address "foo": must be HOST:PORT`,
-		"health foo":           `invalid process address "foo": must be HOST:PORT`,
-		"run --seed -1":        `invalid argument "-1" for "--seed" flag: invalid syntax; `,
-		"sweep --length 4ms":   "unknown flag: --length; `rackfab sweep --help` lists the flags",
+		"set":                               "usage: rackfab set NODE.KEY|LINK.KEY VALUE",
+		"run a b":                           "usage: rackfab run [SCENARIO|FILE]",
+		"burst --from h0":                   `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
+		"explain pause":                     "usage: rackfab explain pause --link 'X->Y'",
+		"explain loss":                      "usage: rackfab explain loss --flow FLOW",
+		"explain collective":                "usage: rackfab explain collective NAME [SCENARIO|JOURNAL]",
+		"link sideways":                     `rackfab link: unknown command "sideways": must be one of down, up`,
+		"status --address foo":              `invalid controller address "foo": must be HOST:PORT`,
+		"runs --collector foo":              `invalid collector address "foo": must be HOST:PORT`,
+		"health foo":                        `invalid process address "foo": must be HOST:PORT`,
+		"run --seed -1":                     `invalid argument "-1" for "--seed" flag: invalid syntax; `,
+		"put --from h0 --to h1 --count 0":   `--count: invalid number "0": must be 1 or more`,
+		"burst --from h0 --to h1 --flows 0": `--flows: invalid number "0": must be 1 or more`,
+		"sweep --length 4ms":                "unknown flag: --length; `rackfab sweep --help` lists the flags",
 	} {
 		c := root()
 		c.SetArgs(strings.Fields(line))

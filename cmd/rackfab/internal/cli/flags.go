@@ -106,6 +106,17 @@ func BytesFlag[T ~int64](c *cobra.Command, to *T, name, text, usage string) {
 	})
 }
 
+// CountFlag adds a flag with a number of at least 1, the default.
+func CountFlag(c *cobra.Command, to *int32, name, usage string) {
+	Var(c, name, "number", "1", usage, func(text string) error {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if *to = int32(n); err != nil || n < 1 {
+			return fmt.Errorf("invalid number %q: must be 1 or more", text)
+		}
+		return nil
+	})
+}
+
 // ShareFlag adds a flag with a share, as a percentage or a number from 0 to 1.
 func ShareFlag(c *cobra.Command, to *float64, name, text, usage string) {
 	Var(c, name, "share", text, usage, func(text string) (err error) {

@@ -112,7 +112,7 @@ func burstCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&b.Name, "name", "", "name of the burst (default: burst and a number)")
 	fromAndTo(c, &b.From, &b.To, "sending `NICS`: h2..h15", "receiving `NIC`")
-	flags.Int32Var(&b.FlowsPerSender, "flows", 1, "`number` of flows per sender")
+	cli.CountFlag(c, &b.FlowsPerSender, "flows", "`number` of flows per sender")
 	cli.Var(c, "size", "size", "64KB", "size of each flow, or endless", func(text string) error {
 		if text == "endless" {
 			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
@@ -139,7 +139,7 @@ func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	flags.StringVar(&p.Name, "name", "", "name of the requests (default: "+name+" and a number)")
 	fromAndTo(c, &p.From, &p.To, "`NICS` whose hosts post: h2..h15", "`NICS` of the targets")
 	cli.BytesFlag(c, &p.SizeBytes, "size", "64KB", "size of each request")
-	flags.Int32Var(&p.Count, "count", 1, "`number` of requests from each NIC to each target")
+	cli.CountFlag(c, &p.Count, "count", "`number` of requests from each NIC to each target")
 	cli.TimeFlag(c, &p.EveryPs, "every", "0", "interval between two requests (default: 0, all at the same instant)")
 	if verb == rackfabv1.PostVerb_POST_VERB_SEND {
 		transportFlag(c, &p.Transport)
