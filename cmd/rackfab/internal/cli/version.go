@@ -3,6 +3,7 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,13 +32,14 @@ func VersionCommand() *cobra.Command {
 				return sbom.Write(c, func(w io.Writer) error { return writeBOM(w, Version(), info) })
 			}
 			line, err := Versions()
-			if err == nil {
+			if err = errors.Join(err, Unused(c, "requires --sbom", "overwrite")); err == nil {
 				_, err = fmt.Fprintln(c.OutOrStdout(), line)
 			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&sbom.Name, "sbom", "", "write the modules of the binary to this file as a bill of materials, CycloneDX 1.6; - for standard output")
+	OverwriteFlag(c, &sbom.Overwrite)
 	return c
 }
 
