@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -91,6 +92,14 @@ func TestPercentilesLeaveOutUnfinishedMessages(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+// The error of an empty store says that it is empty.
+func TestTheLatestRunOfAnEmptyStore(t *testing.T) {
+	_, err := open(t, t.TempDir(), Options{}).ListTraces(&rackfabv1.ListTracesRequest{})
+	if want := "latest run: not stored: the store is empty"; !errors.Is(err, ErrNotFound) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -160,7 +160,7 @@ func (s *Store) lookup(id string) (*run, error) {
 func (s *Store) find(id string) (*run, error) {
 	if id == "" {
 		if len(s.runs) == 0 {
-			return nil, fmt.Errorf("no run is stored: %w", ErrNotFound)
+			return nil, fmt.Errorf("latest run: %w: the store is empty", ErrNotFound)
 		}
 		return s.latest()[0], nil
 	}
