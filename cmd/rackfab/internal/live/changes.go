@@ -34,7 +34,7 @@ func changeCommands() []*cobra.Command {
 		postCommand("get", "Post RDMA READ requests at hosts", rackfabv1.PostVerb_POST_VERB_READ),
 		postCommand("send", "Post SEND requests at hosts", rackfabv1.PostVerb_POST_VERB_SEND),
 		changeCommand(&cobra.Command{
-			Use: "set NODE.KEY|LINK.KEY VALUE", Short: "Change a setting of nodes or links", Args: cobra.ExactArgs(2),
+			Use: "set NODE.KEY|LINK.KEY VALUE", Short: "Change a setting of nodes or links", Args: cobra.MatchAll(cobra.ExactArgs(2), settingKey),
 			Example: "rackfab set s1.pfc.xoff 96KB\nrackfab set s0--s1.loss 1e-5",
 		}, func(args []string) *rackfabv1.Change {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}
@@ -47,6 +47,14 @@ func changeCommands() []*cobra.Command {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: name}}
 		}),
 	}
+}
+
+// settingKey checks that the first argument of `rackfab set` names a key.
+func settingKey(_ *cobra.Command, args []string) error {
+	if of, key, _ := strings.Cut(args[0], "."); of == "" || key == "" {
+		return fmt.Errorf("invalid setting %q: must be NODE.KEY or LINK.KEY, such as s1.pfc.xoff", args[0])
+	}
+	return nil
 }
 
 // nameCommand returns a command for a change that consists of one name.
