@@ -20,3 +20,13 @@ func TestUpReportsAnOccupiedPort(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The hint at another rack is for occupied ports alone.
+func TestUpReportsAnAddressOfAnotherHost(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := root()
+	c.SetArgs([]string{"up", "star-2", "--address", "203.0.113.1:7000"}) // for documentation, RFC 5737
+	if err := c.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "--address: listen tcp") || strings.Contains(err.Error(), "another rack") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -60,6 +60,7 @@ func TestUsageErrorsPrintTheUsage(t *testing.T) {
 		"run --seed -1":                     `invalid argument "-1" for "--seed" flag: invalid syntax; `,
 		"set h0 96KB":                       `invalid setting "h0": must be NODE.KEY or LINK.KEY, such as s1.pfc.xoff; usage: rackfab set`,
 		"set h0. 96KB":                      `invalid setting "h0."`,
+		"up --address foo":                  `invalid controller address "foo": must be HOST:PORT`,
 		"put --from h0 --to h1 --count 0":   `--count: invalid number "0": must be 1 or more`,
 		"burst --from h0 --to h1 --flows 0": `--flows: invalid number "0": must be 1 or more`,
 		"sweep --length 4ms":                "unknown flag: --length; `rackfab sweep --help` lists the flags",

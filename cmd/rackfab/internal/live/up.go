@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,9 @@ func (f *upFlags) check(c *cobra.Command) error {
 
 // upHere starts the processes of a rack, begins the live run, and waits for its end.
 func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rackfabv1.FabricServiceClient) error) (err error) {
+	if err := checkFree(f.rack.Address); err != nil {
+		return err
+	}
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
@@ -127,11 +131,6 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 		return err
 	}
 	if err := f.workers.Check(s, f.nats); err != nil {
-		return err
-	}
-	if l, err := net.Listen("tcp", f.rack.Address); err != nil {
-		return fmt.Errorf("--address: %w: another rack may be up (`rackfab status`); --address HOST:PORT selects another address", err)
-	} else if err := l.Close(); err != nil {
 		return err
 	}
 	f.telemetry.Folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
@@ -164,6 +163,24 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	}
 	return untilEnd(c, rack, f.journal)
 }
+
+// checkFree returns an error unless a controller can listen at the address.
+func checkFree(address string) error {
+	if err := client.CheckAddress("controller", address); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, occupiedOnWindows):
+		return fmt.Errorf("--address: %w: another rack may be up (`rackfab status`); --address HOST:PORT selects another address", err)
+	case err != nil:
+		return fmt.Errorf("--address: %w", err)
+	}
+	return l.Close()
+}
+
+// occupiedOnWindows is WSAEADDRINUSE, which package syscall does not name; no other system has it.
+const occupiedOnWindows = syscall.Errno(10048)
 
 // upRemote begins the live run on the rack behind --controller.
 func (f *upFlags) upRemote(c *cobra.Command, s *topology.Scenario, begin func(rackfabv1.FabricServiceClient) error) error {
