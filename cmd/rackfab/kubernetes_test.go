@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/compose"
 )
 
@@ -64,7 +65,7 @@ func TestKubernetesCommandLinesParse(t *testing.T) {
 		for container, args := range lines {
 			c, rest, err := root().Find(args)
 			if err == nil {
-				err = errors.Join(c.ParseFlags(rest), c.ValidateFlagGroups())
+				err = errors.Join(c.ParseFlags(rest), cli.Faults(c))
 			}
 			if err == nil {
 				err = checkArgs(c)
@@ -93,7 +94,7 @@ func TestKubernetesRefusesOtherFlags(t *testing.T) {
 		"kubernetes incast-2000":            `invalid scenario name "incast-2000": must be incast-N, each number from 1 to 1023`,
 		"kubernetes sharing-8":              `must be sharing-N-M, each number from 1 to 64`,
 		"kubernetes nowhere.yaml":           "is not built in, want one of pcn-16to2",
-		"kubernetes -- --processes 2":       "[processes workers] were all set",
+		"kubernetes -- --processes 2":       "flags of rackfab run: --processes and --workers cannot be used together",
 		"kubernetes --workers 0":            "--workers 0: must be 1 to 20, the nodes of pcn-16to2",
 	} {
 		c := root()

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/batch"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
@@ -97,14 +97,26 @@ func addUsage(root *cobra.Command) {
 		}
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		text := err.Error()
-		var number *strconv.NumError
-		if errors.As(err, &number) {
-			text = strings.Replace(text, number.Error(), number.Err.Error(), 1)
-		}
-		return fmt.Errorf("%s; `%s --help` lists the flags", text, c.CommandPath())
+		return fmt.Errorf("%s; `%s --help` lists the flags", flagFault(err), c.CommandPath())
 	})
 	checkUsage(root)
+}
+
+// allowed describes the values of flags by the type of the flag.
+var allowed = map[string]string{
+	"bool": "true or false", "duration": "a duration such as 90s or 5m", "float64": "a number",
+	"int": "a whole number", "int32": "a whole number of at most 32 bits", "uint32": "a whole number, 0 or more, of at most 32 bits",
+	"uint64": "a whole number, 0 or more, of at most 64 bits",
+}
+
+// flagFault returns the text of an error of pflag. Of an invalid value it says what is allowed.
+func flagFault(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) || allowed[invalid.GetFlag().Value.Type()] == "" {
+		return err.Error()
+	}
+	f := invalid.GetFlag()
+	return fmt.Sprintf("--%s: invalid value %q: must be %s", f.Name, invalid.GetValue(), allowed[f.Value.Type()])
 }
 
 // checkUsage makes c and the commands below it print their usage after missing or excess

@@ -46,7 +46,7 @@ func Var(c *cobra.Command, name, kind, text, usage string, parse func(text strin
 }
 
 // Faults returns the invalid values of all flags of a command as one error: those that a function
-// refuses, and empty texts. The processes of a rack take an empty text for none.
+// refuses, empty texts, and flags that exclude each other. The processes of a rack take an empty text for none.
 func Faults(c *cobra.Command) error {
 	var faults []error
 	process := c.Flags().Lookup("listen") != nil
@@ -60,7 +60,32 @@ func Faults(c *cobra.Command) error {
 			faults = append(faults, fmt.Errorf("--%s: must not be empty: leave the flag out for its default", f.Name))
 		}
 	})
-	return errors.Join(faults...)
+	return errors.Join(append(faults, exclusive(c)...)...)
+}
+
+// exclusiveFlags is the annotation of flags by which cobra's MarkFlagsMutuallyExclusive marks their
+// groups.
+const exclusiveFlags = "cobra_annotation_mutually_exclusive"
+
+// exclusive returns an error for each group of flags that exclude each other, of which the command
+// line has several.
+func exclusive(c *cobra.Command) (faults []error) {
+	var groups []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		for _, g := range f.Annotations[exclusiveFlags] {
+			if !slices.Contains(groups, g) {
+				groups = append(groups, g)
+			}
+		}
+	})
+	var said []string // of the groups so far, which may share flags
+	for _, g := range groups {
+		names := slices.DeleteFunc(strings.Fields(g), func(name string) bool { return !c.Flags().Changed(name) })
+		if list := strings.Join(names, " and --"); len(names) > 1 && !slices.Contains(said, list) {
+			said, faults = append(said, list), append(faults, fmt.Errorf("--%s cannot be used together", list))
+		}
+	}
+	return faults
 }
 
 // switchedOff lists the flags that an empty text switches off, whatever the environment says.

@@ -80,7 +80,7 @@ func loadInto(notes io.Writer, o *kubernetes.Options, arg string) error {
 func checkCommand(root *cobra.Command, line []string) error {
 	c, args, err := root.Find(line)
 	if err == nil {
-		err = cmp.Or(c.ParseFlags(args), c.ValidateFlagGroups())
+		err = cmp.Or(c.ParseFlags(args), cli.Faults(c))
 	}
 	if err != nil {
 		return fmt.Errorf("flags of rackfab %s: %w", line[0], err)
