@@ -88,24 +88,46 @@ func (r *run) saveRegularly() {
 	}
 }
 
-// keepEarlier renames an existing file at the path of a journal: a.yaml becomes
-// a-1.yaml, or a-2.yaml if that exists, and so on. Non-regular files such as
-// /dev/null are left alone.
-func keepEarlier(path string) error {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return nil // no file that could be overwritten
+// KeepEarlier renames the journal of an earlier run at the path of a new one: a.yaml becomes
+// a-1.yaml, or a-2.yaml if that exists, and so on. It returns the new path, "" if nothing was
+// renamed, and refuses to rename a file that is no journal. Empty files, and non-regular ones such as
+// /dev/null, are left alone.
+func KeepEarlier(path string) (kept string, err error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return "", nil // nothing that could be overwritten
+	}
+	if err := isJournal(path); err != nil {
+		return "", err
 	}
 	suffix := filepath.Ext(path)
 	for n := 1; ; n++ {
-		free := fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, suffix), n, suffix)
-		taken, err := os.OpenFile(free, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		kept = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, suffix), n, suffix)
+		taken, err := os.OpenFile(kept, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		switch {
 		case err == nil:
-			return errors.Join(taken.Close(), os.Rename(path, free))
+			return kept, errors.Join(taken.Close(), os.Rename(path, kept))
 		case !errors.Is(err, fs.ErrExist):
-			return err
+			return "", err
 		}
 	}
+}
+
+// isJournal returns an error unless a file begins as journals do.
+func isJournal(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	first := make([]byte, len(heading))
+	if _, err := io.ReadFull(file, first); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if string(first) != heading {
+		return fmt.Errorf("%s: %w and is not a journal: choose another name", path, fs.ErrExist)
+	}
+	return nil
 }
 
 // PrintJournal writes a journal to w. Its first line contains the digest (ReadDigest),
@@ -144,10 +166,11 @@ func writeJournal(path string, j *rackfabv1.Journal, now string) error {
 	return err
 }
 
-// The first line of a journal.
+// The first line of a journal, which begins with heading.
 const (
-	digestLine = "# A journal of a live run, digest %016x"
-	unstepped  = "# A journal of a live run before its first step: `rackfab up` starts it again with its changes"
+	heading    = "# A journal of a live run"
+	digestLine = heading + ", digest %016x"
+	unstepped  = heading + " before its first step: `rackfab up` starts it again with its changes"
 )
 
 // Unstepped reports whether a journal is that of a live run before its first step.

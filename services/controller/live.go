@@ -46,9 +46,9 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := keepEarlier(s.options.Journal); err != nil {
+	if _, err := KeepEarlier(s.options.Journal); err != nil {
 		<-s.turn
-		return nil, status.Errorf(codes.FailedPrecondition, "rename the journal of an earlier run: %v", err)
+		return nil, status.Errorf(codes.FailedPrecondition, "keep the journal of an earlier run: %v", err)
 	}
 	r.journal.bin, r.journal.own = original.Bin, len(scenario.Changes)
 	go s.drive(s.ctx, r, announced)

@@ -219,7 +219,7 @@ func TestClockRuns(t *testing.T) {
 func TestEarlierJournalIsKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.b.yaml")
-	if err := os.WriteFile(path, []byte("first"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(heading+": first"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})
@@ -238,11 +238,30 @@ func TestEarlierJournalIsKept(t *testing.T) {
 			t.Errorf("%s, want %q: %v\n%s", name, want, err, text)
 		}
 	}
-	if err := keepEarlier(os.DevNull); err != nil {
-		t.Error(err)
+	if kept, err := KeepEarlier(os.DevNull); err != nil || kept != "" {
+		t.Error(kept, err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
 		t.Error(info, err)
+	}
+}
+
+// A file that is no journal is neither replaced nor renamed; an empty file is filled.
+func TestOtherFilesAreNoJournals(t *testing.T) {
+	for text, want := range map[string]string{
+		"name: mine\n":              "file already exists and is not a journal: choose another name",
+		heading[:5]:                 "file already exists and is not a journal: choose another name",
+		"":                          "",
+		"duration: 1s # " + heading: "file already exists and is not a journal: choose another name",
+	} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := KeepEarlier(path)
+		if is, _ := os.ReadFile(path); kept != "" || string(is) != text || (err == nil) != (want == "") || err != nil && err.Error() != path+": "+want {
+			t.Errorf("%q: kept as %q, %v; now %q", text, kept, err, is)
+		}
 	}
 }
 

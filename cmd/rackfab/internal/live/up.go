@@ -24,6 +24,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 )
 
@@ -147,6 +148,9 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	} else {
 		o.Groups = launch.Groups(s, processes)
 	}
+	if err := keepEarlier(c.ErrOrStderr(), f.journal); err != nil {
+		return err
+	}
 	rack, err := launch.Start(c.Context(), o)
 	if err != nil {
 		return err
@@ -227,6 +231,18 @@ func journalPath(path string) (string, error) {
 		return "", err
 	}
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
+}
+
+// keepEarlier renames the journal of an earlier run, and says so.
+func keepEarlier(w io.Writer, journal string) error {
+	kept, err := controller.KeepEarlier(journal)
+	if err != nil {
+		return fmt.Errorf("--journal %w", err)
+	}
+	if kept != "" {
+		_, err = fmt.Fprintf(w, "%s, the journal of an earlier run, is now %s\n", journal, filepath.Base(kept))
+	}
+	return err
 }
 
 // collect returns the flags of the rack's own collector, or nil if there is none.

@@ -2,8 +2,13 @@ package live
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
 )
 
 // `up` reports an unreachable collector.
@@ -18,5 +23,23 @@ func TestUnreachableCollector(t *testing.T) {
 	}
 	if closed := unreachable(l.Addr().String()); reachable != "" || !strings.Contains(closed, "not reachable yet") {
 		t.Errorf("reachable: %q, closed: %q", reachable, closed)
+	}
+}
+
+// A journal of an earlier run is renamed, which is said; without one nothing is.
+func TestKeepEarlier(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "j.yaml")
+	if err := controller.WriteJournal(path, &rackfabv1.Journal{AtPs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{path + ", the journal of an earlier run, is now j-1.yaml\n", ""} {
+		var said strings.Builder
+		if err := keepEarlier(&said, path); err != nil || said.String() != want {
+			t.Errorf("said %q, %v, want %q", said.String(), err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "j-1.yaml")); err != nil {
+		t.Error(err)
 	}
 }
