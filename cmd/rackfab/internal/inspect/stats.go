@@ -28,7 +28,9 @@ func statsCommand() *cobra.Command {
 		Use: "stats [DIR] [NODES]", Short: "Print the counters of ports, queues, NICs and flows", Args: cobra.MaximumNArgs(2),
 		Long: "Print the counters of ports, queues, NICs and flows of the running rack,\n" +
 			"or those of ports, queues and NICs at the end of the run in DIR, a folder\n" +
-			"written by `rackfab run`. NODES are names and ranges: s0..s1.",
+			"written by `rackfab run`. NODES are names and ranges: s0..s1.\n\n" +
+			"As CSV, a running rack has one port per line, without queues, NICs, flows and commands, which JSON has; the run\n" +
+			"in DIR has one counter per line, all of them.",
 		Example: "rackfab stats s0..s1\nrackfab stats runs/a s1 --scheme dcqcn",
 	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 		out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
