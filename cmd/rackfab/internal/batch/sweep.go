@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func sweepCommand() *cobra.Command {
 	schemesFlag(c, &f.schemes, "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
-	flags.StringVar(&f.plot, "plot", "", "columns of the table to plot, separated by commas (default: the bus bandwidth of a collective whose size is varied, tree_ms with a burst, or else pause_frames)")
+	flags.StringVar(&f.plot, "plot", "", "columns of the table to plot, separated by commas (default: the bus bandwidth of a collective whose size is varied, tree_ms with a burst, burst.fct_p99_ms if no other NIC sends, or else pause_frames)")
 	f.engine.Add(c, engine.Memory, engine.NATS)
 	f.repeat.add(c)
 	cli.FolderFlag(c, &f.out, "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
@@ -123,16 +124,34 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 }
 
 // plotted returns the column that is plotted without --plot: for collectives whose size is varied the bus
-// bandwidth of the first one.
+// bandwidth of the first one. A congestion tree needs senders outside the bursts.
 func plotted(s *topology.Scenario, sized []string) string {
 	switch {
 	case len(sized) > 0:
 		return sized[0] + ".busbw_gbps"
+	case s.HasBursts() && !sendersOutside(s):
+		return measure.BurstP99.Name
 	case s.HasBursts():
-		return "tree_ms"
+		return measure.Tree.Name
 	default:
 		return "pause_frames"
 	}
+}
+
+// sendersOutside reports whether a NIC sends data that has no flow of a burst or workload.
+func sendersOutside(s *topology.Scenario) bool {
+	bursting := map[int]bool{}
+	for _, f := range s.Flows {
+		bursting[f.From] = bursting[f.From] || f.Burst >= 0
+	}
+	outside := func(nic int) bool { return !bursting[nic] }
+	return slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return outside(f.From) }) ||
+		slices.ContainsFunc(s.Commands, func(c topology.Command) bool {
+			if c.Verb == "get" {
+				return slices.ContainsFunc(c.To, outside)
+			}
+			return slices.ContainsFunc(c.From, outside)
+		})
 }
 
 // plotFiles returns the files of the plots of some columns, separated by commas: plot.svg and
