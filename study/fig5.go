@@ -116,10 +116,11 @@ func fig5Round(b Bench, set []topology.Setting, rates []int) ([]fig5Step, error)
 	if err := grid.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := b.Sweep(grid)
+	sweeps, err := b.Sweep(grid)
 	if err != nil {
 		return nil, err
 	}
+	s := sweeps[0]
 	steps := make([]fig5Step, s.Cells())
 	for cell := range steps {
 		scenario, err := s.Scenario(cell)

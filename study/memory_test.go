@@ -26,12 +26,18 @@ func (memory) Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int,
 	return l.Outcome()
 }
 
-func (m memory) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
-	s, err := sweep.Plan(context.Background(), g, sweep.Store{Dir: m.dir}, 1)
-	if err != nil {
-		return nil, err
+func (m memory) Sweep(grids ...sweep.Grid) (all []*sweep.Sweep, err error) {
+	for _, g := range grids {
+		s, err := sweep.Plan(context.Background(), g, sweep.Store{Dir: m.dir}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Run(context.Background(), runtime.GOMAXPROCS(0), func(_ context.Context, _ int, s *topology.Scenario) (*measure.Run, error) {
+			return lab.Measure(s)
+		}); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
 	}
-	return s, s.Run(context.Background(), runtime.GOMAXPROCS(0), func(_ context.Context, _ int, s *topology.Scenario) (*measure.Run, error) {
-		return lab.Measure(s)
-	})
+	return all, nil
 }

@@ -46,14 +46,22 @@ func sharing(b Bench, set []topology.Setting) (*Result, error) {
 // Sharing runs sharing-N-M for each number of flows N, draw M, rate and scheme of a plan, with
 // some settings applied.
 func Sharing(b Bench, set []topology.Setting, plan SharingPlan) (*Result, error) {
+	grids, err := sharingGrids(set, plan)
+	if err != nil {
+		return nil, err
+	}
+	sweeps, err := b.Sweep(grids...)
+	if err != nil {
+		return nil, err
+	}
 	r, all := &Result{}, []*Shared{}
 	for _, rate := range plan.Rates {
 		for _, flows := range plan.Flows {
-			points, err := sharingPoints(b, set, plan, rate, flows)
+			points, err := sharingPoints(sweeps[:plan.Draws], plan.Schemes, rate, flows)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, points...)
+			all, sweeps = append(all, points...), sweeps[plan.Draws:]
 		}
 	}
 	for _, p := range all {
@@ -67,31 +75,36 @@ func Sharing(b Bench, set []topology.Setting, plan SharingPlan) (*Result, error)
 	return r, nil
 }
 
-// sharingPoints runs the draws of one rate and number of flows, and returns a point per scheme.
-func sharingPoints(b Bench, set []topology.Setting, plan SharingPlan, rate unit.Rate, flows int) ([]*Shared, error) {
-	points := make([]*Shared, len(plan.Schemes))
-	for i, scheme := range plan.Schemes {
-		points[i] = &Shared{Scheme: scheme, Rate: rate, Flows: flows}
+// sharingGrids returns a grid for each rate, number of flows and draw, in this order.
+func sharingGrids(set []topology.Setting, plan SharingPlan) (grids []sweep.Grid, err error) {
+	for _, rate := range plan.Rates {
+		for _, flows := range plan.Flows {
+			for draw := range plan.Draws {
+				g, err := sharingGrid(set, plan.Schemes, rate, flows, draw+1)
+				if err != nil {
+					return nil, err
+				}
+				grids = append(grids, g)
+			}
+		}
 	}
-	for draw := 1; draw <= plan.Draws; draw++ {
-		g, err := sharingGrid(set, plan.Schemes, rate, flows, draw)
-		if err != nil {
-			return nil, err
-		}
-		s, err := b.Sweep(g)
-		if err != nil {
-			return nil, err
-		}
-		for i := range points {
+	return grids, nil
+}
+
+// sharingPoints returns a point per scheme from the draws of one rate and number of flows.
+func sharingPoints(draws []*sweep.Sweep, schemes []string, rate unit.Rate, flows int) ([]*Shared, error) {
+	points := make([]*Shared, len(schemes))
+	for i, scheme := range schemes {
+		p := &Shared{Scheme: scheme, Rate: rate, Flows: flows}
+		for _, s := range draws {
 			run, err := s.Outcome(i)
 			if err != nil {
 				return nil, err
 			}
-			points[i].runs = append(points[i].runs, run)
+			p.runs = append(p.runs, run)
 		}
-	}
-	for _, p := range points {
 		p.Share, p.Jain, p.Queue = measure.SettledShare.Spread(p.runs), measure.SettledJain.Spread(p.runs), measure.SettledQueue.Spread(p.runs)
+		points[i] = p
 	}
 	return points, nil
 }

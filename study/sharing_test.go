@@ -5,12 +5,25 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/sweep"
 )
+
+// oneSweep counts the calls of Sweep, each of which has a progress of its own.
+type oneSweep struct {
+	memory
+	calls *int
+}
+
+func (o oneSweep) Sweep(grids ...sweep.Grid) ([]*sweep.Sweep, error) {
+	*o.calls++
+	return o.memory.Sweep(grids...)
+}
 
 // Two flows under pfc share a link equally and fill it; the tables have a row per scheme and a
 // column per number of flows.
 func TestSharing(t *testing.T) {
-	r, err := Sharing(memory{t.TempDir()}, settings("duration", "3ms"), SharingPlan{
+	calls := 0
+	r, err := Sharing(oneSweep{memory{t.TempDir()}, &calls}, settings("duration", "3ms"), SharingPlan{
 		Flows: []int{2, 4}, Rates: []unit.Rate{25 * unit.GigabitPerSec}, Draws: 2, Schemes: []string{"pfc", "hpcc"},
 	})
 	if err != nil {
@@ -25,7 +38,7 @@ func TestSharing(t *testing.T) {
 			t.Errorf("%s\nhas no %q", text.String(), want)
 		}
 	}
-	if len(r.Runs) != 8 {
-		t.Errorf("%d runs", len(r.Runs))
+	if len(r.Runs) != 8 || calls != 1 {
+		t.Errorf("%d runs in %d sweeps", len(r.Runs), calls)
 	}
 }

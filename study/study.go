@@ -74,8 +74,8 @@ type Bench interface {
 	// The notes of one node are in time order; those of different nodes are not
 	// ordered.
 	Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error)
-	// Sweep runs the unfinished cells of a valid grid.
-	Sweep(g sweep.Grid) (*sweep.Sweep, error)
+	// Sweep runs the unfinished cells of valid grids, and returns a sweep for each.
+	Sweep(grids ...sweep.Grid) ([]*sweep.Sweep, error)
 }
 
 // Result is the outcome of an experiment.

@@ -30,7 +30,7 @@ func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: " + e.FixedSchemes)
 	}
-	b := &bench{ctx: c.Context(), flags: f, progress: cli.NewSpinner()}
+	b := &bench{ctx: c.Context(), notes: c.ErrOrStderr(), flags: f, progress: cli.NewSpinner()}
 	r, err := e.Run(b, experimentSettings(c, f))
 	b.close()
 	if err != nil {
@@ -80,6 +80,7 @@ func printExperiment(w io.Writer, r *study.Result, f runFlags, files []string) e
 // engine.
 type bench struct {
 	ctx      context.Context
+	notes    io.Writer // for warnings
 	flags    runFlags
 	progress cli.Spinner
 	runs     int
@@ -135,15 +136,6 @@ func (b *bench) close() {
 }
 
 // Sweep implements study.Bench.
-func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
-	first, err := g.Scenario(0)
-	if err != nil {
-		return nil, err
-	}
-	e, err := b.engineOf(first)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := runGrid(b.ctx, g, b.flags.out, e)
-	return s, err
+func (b *bench) Sweep(grids ...sweep.Grid) ([]*sweep.Sweep, error) {
+	return runGrids(b.ctx, b.notes, grids, b.flags.out, b.engineOf)
 }

@@ -2,13 +2,10 @@ package batch
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -94,10 +91,11 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return err
 	}
 	defer e.Close()
-	s, ran, err := runGrid(c.Context(), grid, dir, e)
+	all, err := runGrids(c.Context(), c.ErrOrStderr(), []sweep.Grid{grid}, dir, func(*topology.Scenario) (engine.Engine, error) { return e, nil })
 	if err != nil {
 		return err
 	}
+	s := all[0]
 	plots, err := plotFiles(s, metric)
 	if err != nil {
 		return err
@@ -119,7 +117,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%s, %d run now; %s: %s\n", unit.Counted(s.Cells(), "cell"), ran, strings.Join(names, ", "), dir)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%s, %d run now; %s: %s\n", unit.Counted(s.Cells(), "cell"), s.Missing(), strings.Join(names, ", "), dir)
 	return err
 }
 
@@ -213,34 +211,6 @@ func durationAxis(list string) (sweep.Axis, error) {
 		}
 	}
 	return a, err
-}
-
-// runGrid runs the missing cells of the grid, as many at once as the engine allows, and
-// stores them in a folder of dir. It returns how many cells it ran.
-func runGrid(ctx context.Context, grid sweep.Grid, dir string, e engine.Engine) (*sweep.Sweep, int, error) {
-	build, err := cli.Build()
-	if err != nil {
-		return nil, 0, err
-	}
-	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, cellsFolder), Version: build}, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return s, 0, err
-	}
-	if err := load.WriteWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
-		return s, 0, err
-	}
-	bar := &progress{Meter: cli.NewMeter(s.Left()), at: make([]engine.Advance, s.Cells()), finished: s.Cells() - s.Missing()}
-	bar.describe = func() string {
-		return fmt.Sprintf("%s: %d of %s%s", filepath.Base(grid.File), bar.finished, unit.Counted(s.Cells(), "cell"), by(e))
-	}
-	err = s.Run(ctx, e.Lanes(), func(ctx context.Context, cell int, scenario *topology.Scenario) (*measure.Run, error) {
-		return bar.watch(ctx, cell, scenario, e.Run, engine.Want{Figures: true})
-	})
-	bar.Finish()
-	if errors.Is(err, context.Canceled) {
-		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %s are finished; the same command with --output %s resumes from there", bar.finished, unit.Counted(s.Cells(), "cell"), dir)}
-	}
-	return s, s.Missing(), err
 }
 
 // maxRows is the maximum number of rows of a table that is also printed.
