@@ -55,7 +55,11 @@ func brief(whole Table, s *topology.Scenario, variants []Variant, width int, com
 	}
 	inOrder(chosen, all)
 	t := of(chosen)
-	t.Notes = append(slices.Clone(t.Notes), fmt.Sprintf("%d of %d figures; --wide shows all", len(chosen), len(all)))
+	t.Notes = slices.Clone(t.Notes)
+	if !t.partial() {
+		t.Notes = slices.DeleteFunc(t.Notes, func(n string) bool { return n == partialNote })
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("%d of %d figures; --wide shows all", len(chosen), len(all)))
 	return t
 }
 

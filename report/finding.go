@@ -99,7 +99,11 @@ func workloadClause(v *Variant, name string, i int, f measure.WorkloadFigures) s
 	text := fmt.Sprintf("%s of %d flows of %s are done", v.say(f.Completed), v.Run.Workloads[i].All.Flows, name)
 	for k, class := range measure.SizeClasses {
 		if p99 := f.Classes[k].Slowdown[2]; !p99.Missing(v.Run) {
-			text += fmt.Sprintf(", 99 %% of the %s ones within %s times the time alone", class.Name, v.say(p99))
+			which := class.Name + " ones"
+			if v.some(p99.Partial) {
+				which += " that are done"
+			}
+			text += fmt.Sprintf(", 99 %% of the %s within %s times the time alone", which, v.say(p99))
 		}
 	}
 	return text

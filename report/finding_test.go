@@ -189,10 +189,14 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	}
 	loaded := leafSpine(t)
 	loaded.Results.Runs[0].Workloads[0].All = measure.SizeClass{Flows: 13, Completed: 11}
-	want := "pcn: 11 of 13 flows of traffic are done, 99 % of the short ones within 3.50 times the time alone, " +
-		"99 % of the long ones within 6.50 times the time alone; 13 PAUSE frames, 7 drops."
+	want := "pcn: 11 of 13 flows of traffic are done, 99 % of the short ones that are done within 3.50 times the time alone, " +
+		"99 % of the long ones that are done within 6.50 times the time alone; 13 PAUSE frames, 7 drops."
 	if got := Findings(loaded.Scenario, Variants(loaded.Results))[0]; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	loaded.Results.Runs[0].Workloads[0].Long.Completed = 4
+	if got := Findings(loaded.Scenario, Variants(loaded.Results))[0]; !strings.Contains(got, "99 % of the long ones within 6.50") {
+		t.Errorf("all long ones are done: %s", got)
 	}
 }
 

@@ -77,6 +77,9 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	}
 	t := newTable(varied, figuresOf(s, runs), variants)
 	t.Title, t.Notes = title, notes(s, variants)
+	if t.partial() {
+		t.Notes = append(t.Notes, partialNote)
+	}
 	t.Columns = append(t.Columns, Column{Name: "digest", Text: true})
 	for i, v := range variants {
 		digest := v.Run.Digest
@@ -107,10 +110,35 @@ func newTable(varied string, figures []measure.Figure, variants []Variant) Table
 // cell returns the figure of the run, or its median and range over the repetitions.
 func (v *Variant) cell(f *measure.Figure) (c Cell) {
 	if v.Repeated == nil {
-		return Cell{Text: f.Text(v.Run)}
+		c.Text = f.Text(v.Run)
+	} else {
+		c.Min, c.Text, c.Max = f.TextSpread(v.Repeated.Runs)
 	}
-	c.Min, c.Text, c.Max = f.TextSpread(v.Repeated.Runs)
+	if v.some(f.Partial) {
+		c.Text += partialMark
+	}
 	return c
+}
+
+// some reports whether is holds for the run, or for at least one of its repetitions.
+func (v *Variant) some(is func(*measure.Run) bool) bool {
+	if v.Repeated == nil {
+		return is(v.Run)
+	}
+	return slices.ContainsFunc(v.Repeated.Runs, is)
+}
+
+// partialMark marks figures that cover only the flows or commands that are done.
+const (
+	partialMark = "*"
+	partialNote = "* of the flows or commands that are done: some are not"
+)
+
+// partial reports whether a cell has a partialMark.
+func (t *Table) partial() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r[1:], func(c Cell) bool { return strings.HasSuffix(c.Text, partialMark) })
+	})
 }
 
 // addPaper adds the paper's values to the rows.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,8 +48,43 @@ func TestWorkloadTableShowsSlowdowns(t *testing.T) {
 		"long flows: slowdown done, long flows: slowdown p50, long flows: slowdown p95, long flows: slowdown p99, drops, digest"; got != want {
 		t.Errorf("columns %s", got)
 	}
-	if got, want := strings.Join(row, " "), "pcn 13 8/9 1.50 2.50 3.50 3/4 4.50 5.50 6.50 7 d"; got != want {
+	if got, want := strings.Join(row, " "), "pcn 13 8/9 1.50* 2.50* 3.50* 3/4 4.50* 5.50* 6.50* 7 d"; got != want {
 		t.Errorf("row %s", got)
+	}
+}
+
+// Percentiles of the flows that are done are no bounds for all: those that began shortly before the end
+// of the run may be faster. They have a mark, and the table a note on it.
+func TestPercentilesOfUnfinishedWorkloadsAreMarked(t *testing.T) {
+	f := leafSpine(t)
+	load := &f.Results.Runs[0].Workloads[0]
+	for _, c := range []struct {
+		name        string
+		short, long int // completed, of 9 and 4
+		want        string
+		note        bool
+	}{
+		{"some are not done", 9, 3, "9/9 1.50 2.50 3.50 3/4 4.50* 5.50* 6.50*", true},
+		{"all are done", 9, 4, "9/9 1.50 2.50 3.50 4/4 4.50 5.50 6.50", false},
+		{"none is done", 9, 0, "9/9 1.50 2.50 3.50 0/4 - - -", false},
+	} {
+		load.Short.Completed, load.Long.Completed = c.short, c.long
+		table := TableOf(f.Scenario, f.Results)
+		var row []string
+		for _, cell := range table.Rows[0][2:10] {
+			row = append(row, cell.Text)
+		}
+		if got := strings.Join(row, " "); got != c.want || slices.Contains(table.Notes, partialNote) != c.note {
+			t.Errorf("%s: row %s, notes %q", c.name, got, table.Notes)
+		}
+	}
+	load.Short.Completed, load.Long.Completed = 9, 3
+	if narrow := BriefOf(f.Scenario, f.Results, 40); slices.Contains(narrow.Notes, partialNote) != narrow.partial() {
+		t.Errorf("notes %q of %+v", narrow.Notes, narrow.Rows)
+	}
+	of := Variant{Run: f.Results.Runs[0], Repeated: &measure.Repeated{Runs: []*measure.Run{f.Results.Runs[0]}}}
+	if c := of.cell(&measure.Catalogue(f.Scenario).Workloads[0].Classes[1].Slowdown[2]); c.Text != "6.50*" || c.Max != "6.50" {
+		t.Errorf("over variants: %+v", c)
 	}
 }
 
@@ -57,7 +93,7 @@ func TestWorkloadVariantsShowItsColumns(t *testing.T) {
 	run := f.Results.Runs[0]
 	table := VariantsOf("title", "traffic.load", f.Scenario, []Variant{{Value: "0.3", Run: run}, {Value: "0.5", Run: run}})
 	if table.Title != "title" || table.Columns[0].Name != "traffic.load" || table.Columns[2].Group != "short flows: slowdown" ||
-		len(table.Rows) != 2 || table.Rows[1][0].Text != "0.5" || table.Rows[1][3].Text != "1.50" {
+		len(table.Rows) != 2 || table.Rows[1][0].Text != "0.5" || table.Rows[1][3].Text != "1.50*" {
 		t.Errorf("%+v", table)
 	}
 }

@@ -183,8 +183,9 @@ func workloadFigures(i int, name string) WorkloadFigures {
 		of := func(r *Run) *SizeClass { return class.Of(&r.Workloads[i]) }
 		group := class.Name + " flows: slowdown"
 		slowdown := func(percentile string, value func(*SizeClass) float64) Figure {
-			return number(name+"."+class.Name+".slowdown_"+percentile, group, percentile, func(r *Run) float64 { return value(of(r)) }).without(func(r *Run) bool { return of(r).Completed == 0 }).means(
-				"slowdown: the completion time of a workload's flow divided by that of the flow alone in an empty network; short flows have up to 100 KB")
+			return number(name+"."+class.Name+".slowdown_"+percentile, group, percentile, func(r *Run) float64 { return value(of(r)) }).without(func(r *Run) bool { return of(r).Completed == 0 }).
+				ofDone(func(r *Run) int { return of(r).Completed }, func(r *Run) int { return of(r).Flows }).means(
+				"slowdown: the completion time of a workload's flow divided by that of the flow alone in an empty network, of the flows that are done; short flows have up to 100 KB")
 		}
 		w.Classes = append(w.Classes, ClassFigures{
 			Completed: count("", group, "done", func(r *Run) int64 { return int64(of(r).Completed) }).of(func(r *Run) int { return of(r).Flows }),
@@ -201,7 +202,8 @@ func workloadFigures(i int, name string) WorkloadFigures {
 func commandFigures(i int, name string) CommandFigures {
 	took := func(percentile string, of func(*Commands) unit.Time) Figure {
 		return span(name+"."+percentile+"_ms", name, percentile+" ms", func(r *Run) unit.Time { return of(&r.Commands[i]) }).with(3).
-			without(func(r *Run) bool { return r.Commands[i].Completed == 0 })
+			without(func(r *Run) bool { return r.Commands[i].Completed == 0 }).
+			ofDone(func(r *Run) int { return r.Commands[i].Completed }, func(r *Run) int { return r.Commands[i].Commands })
 	}
 	return CommandFigures{
 		Goodput: rateFigure(name+".goodput_gbps", name, "Gbit/s", func(r *Run) unit.Rate { return r.Commands[i].Goodput }),

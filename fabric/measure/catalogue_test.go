@@ -77,6 +77,12 @@ func TestPercentilesOfNothingAreMissing(t *testing.T) {
 	one := SizeClass{Flows: 2, Completed: 1}
 	done := &Run{Workloads: []Workload{{All: one, Short: one, Long: one}}, Commands: []Commands{{Commands: 2, Completed: 1}}}
 	none := &Run{Workloads: make([]Workload, 1), Commands: []Commands{{Commands: 2}}}
+	for _, f := range figures[2:] {
+		all := &Run{Workloads: []Workload{{Short: SizeClass{Flows: 1, Completed: 1}, Long: SizeClass{Flows: 1, Completed: 1}}}, Commands: []Commands{{Commands: 1, Completed: 1}}}
+		if !f.Partial(done) || f.Partial(none) || f.Partial(all) {
+			t.Errorf("%s: partial %t if one of two is done, %t if none is, %t if all are", f.Name, f.Partial(done), f.Partial(none), f.Partial(all))
+		}
+	}
 	for _, f := range figures {
 		if f.Text(none) != "-" || f.Text(done) == "-" {
 			t.Errorf("%s: %s of nothing, %s of one", f.Name, f.Text(none), f.Text(done))

@@ -22,6 +22,7 @@ type Figure struct {
 	// reaches.
 	Beyond   func(*Run) bool
 	missing  func(*Run) bool // no value at all: "-" in tables
+	partial  func(*Run) bool // covers only the flows or commands that are done, and some are not
 	total    func(*Run) int  // tables show "completed/total"
 	decimals int             // in tables
 }
@@ -32,6 +33,10 @@ func (f *Figure) Unreached(r *Run) bool { return f.Beyond != nil && f.Beyond(r) 
 // Missing reports whether the run has no value of the figure, such as the bandwidth of a collective that has not
 // ended.
 func (f *Figure) Missing(r *Run) bool { return f.missing != nil && f.missing(r) }
+
+// Partial reports whether the figure covers only the flows or commands that are done, while others of the run are
+// not. It is no bound then: those that began shortly before the end may be faster.
+func (f *Figure) Partial(r *Run) bool { return f.partial != nil && !f.Missing(r) && f.partial(r) }
 
 // Text formats the figure of a run for a table. A lower bound begins with ">".
 func (f *Figure) Text(r *Run) string { return f.text(r, f.Unreached(r)) }
@@ -159,6 +164,12 @@ func (f Figure) of(total func(*Run) int) Figure {
 // without sets the condition under which a run has no value.
 func (f Figure) without(missing func(*Run) bool) Figure {
 	f.missing = missing
+	return f
+}
+
+// ofDone sets the number of flows or commands that a figure covers, and of all.
+func (f Figure) ofDone(done, all func(*Run) int) Figure {
+	f.partial = func(r *Run) bool { return done(r) < all(r) }
 	return f
 }
 
