@@ -43,20 +43,12 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 		parts = append(parts, workloadClause(v, s.Workloads[i].Name, i, w))
 	}
 	if v.Run.Programs != nil && len(s.Collectives) == 0 {
-		parts = append(parts, fmt.Sprintf("%s steps of the programs are done, the last one at %s ms", v.say(measure.ProgramSteps), v.say(measure.ProgramTime)))
+		parts = append(parts, programsClause(v))
 	}
 	if victim == nil {
 		parts = append(parts, singlesClause(s, v, all.Flows))
 	}
-	switch f := v.Run.Failure; {
-	case f == nil:
-	case f.Recovery == 0 && v.Repeated == nil:
-		parts = append(parts, fmt.Sprintf("the rack's goodput stayed within 5 %% of %s Gbit/s after a link failed", v.say(measure.FailureBefore)))
-	default:
-		parts = append(parts, fmt.Sprintf("the rack's goodput fell from %s to %s Gbit/s after a link failed, and recovered after %s ms",
-			v.say(measure.FailureBefore), v.say(measure.FailureLeast), v.say(measure.FailureRecovery)))
-	}
-	return append(parts, lossClause(v, victim != nil))
+	return append(parts, failureClause(v), lossClause(v, victim != nil))
 }
 
 // mostWithin says in which time 99 % of what is done were done, and nothing of a run in which nothing is done.
@@ -64,6 +56,7 @@ func mostWithin(v *Variant, p99 measure.Figure) string {
 	if p99.Missing(v.Run) {
 		return ""
 	}
+	p99.Beyond = nil // a bound for all, but exact for those that are done
 	return fmt.Sprintf(", 99 %% of those within %s ms", v.say(p99))
 }
 
@@ -80,17 +73,6 @@ func (v *Variant) say(f measure.Figure) string {
 		return median
 	}
 	return fmt.Sprintf("%s (%s to %s)", median, least, most)
-}
-
-func collectiveClause(v *Variant, c *topology.Collective, f measure.CollectiveFigures) string {
-	if f.Slowest.Missing(v.Run) {
-		return fmt.Sprintf("%s did not end: none of its steps is done", c.Name)
-	}
-	text := fmt.Sprintf("%s took %s ms", c.Name, v.say(f.Time))
-	if c.BusShare() > 0 {
-		text += fmt.Sprintf(", at a bus bandwidth of %s Gbit/s", v.say(f.BusBW))
-	}
-	return text + fmt.Sprintf("; rank %s was the slowest", v.say(f.Slowest))
 }
 
 // workloadClause returns how much longer the flows of a workload took than alone. A class without

@@ -200,20 +200,6 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	}
 }
 
-// A collective that is not finished has a lower bound of its time.
-func TestFindingOfACollective(t *testing.T) {
-	s := &topology.Scenario{Collectives: []topology.Collective{{Name: "sum"}}}
-	run := &measure.Run{Collectives: []measure.Collective{{Name: "sum", Steps: 4, Done: 3, Begin: 1 * ms, Time: 2 * ms, Slowest: 2}}, FabricTime: 4 * ms}
-	got := collectiveClause(&Variant{Run: run}, &s.Collectives[0], measure.Catalogue(s).Collectives[0])
-	if !strings.HasPrefix(got, "sum took >3.000 ms") || !strings.HasSuffix(got, "rank 2 was the slowest") {
-		t.Error(got)
-	}
-	run.Collectives[0].Done = 0
-	if got := collectiveClause(&Variant{Run: run}, &s.Collectives[0], measure.Catalogue(s).Collectives[0]); got != "sum did not end: none of its steps is done" {
-		t.Error(got)
-	}
-}
-
 // measureBlocked returns the links on which a PAUSE blocks the first flow.
 func measureBlocked(s *topology.Scenario) string {
 	v := victimOf(s, []Variant{{Run: burstRun("a", -1)}})
