@@ -40,7 +40,7 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 		}
 	}
 	for i, w := range all.Workloads[:min(len(all.Workloads), maxClauses)] {
-		parts = append(parts, workloadClause(v, s.Workloads[i].Name, i, w))
+		parts = append(parts, workloadClause(v, s.Workloads[i].Name, w))
 	}
 	if v.Run.Programs != nil && len(s.Collectives) == 0 {
 		parts = append(parts, programsClause(v))
@@ -77,8 +77,8 @@ func (v *Variant) say(f measure.Figure) string {
 
 // workloadClause returns how much longer the flows of a workload took than alone. A class without
 // a completed flow has no figure.
-func workloadClause(v *Variant, name string, i int, f measure.WorkloadFigures) string {
-	text := fmt.Sprintf("%s of %d flows of %s are done", v.say(f.Completed), v.Run.Workloads[i].All.Flows, name)
+func workloadClause(v *Variant, name string, f measure.WorkloadFigures) string {
+	text := fmt.Sprintf("%s flows of %s are done", v.say(f.Completed), name)
 	for k, class := range measure.SizeClasses {
 		if p99 := f.Classes[k].Slowdown[2]; !p99.Missing(v.Run) {
 			which := class.Name + " ones"

@@ -189,7 +189,7 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	}
 	loaded := leafSpine(t)
 	loaded.Results.Runs[0].Workloads[0].All = measure.SizeClass{Flows: 13, Completed: 11}
-	want := "pcn: 11 of 13 flows of traffic are done, 99 % of the short ones that are done within 3.50 times the time alone, " +
+	want := "pcn: 11/13 flows of traffic are done, 99 % of the short ones that are done within 3.50 times the time alone, " +
 		"99 % of the long ones that are done within 6.50 times the time alone; 13 PAUSE frames, 7 drops."
 	if got := Findings(loaded.Scenario, Variants(loaded.Results))[0]; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -197,6 +197,14 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	loaded.Results.Runs[0].Workloads[0].Long.Completed = 4
 	if got := Findings(loaded.Scenario, Variants(loaded.Results))[0]; !strings.Contains(got, "99 % of the long ones within 6.50") {
 		t.Errorf("all long ones are done: %s", got)
+	}
+	// The number of flows varies too.
+	more := *loaded.Results.Runs[0]
+	more.Workloads = slices.Clone(more.Workloads)
+	more.Workloads[0].All = measure.SizeClass{Flows: 10, Completed: 9}
+	v := variantOf(loaded.Results.Runs[0], &more)
+	if got := workloadClause(v, "traffic", measure.Catalogue(loaded.Scenario).Workloads[0]); !strings.HasPrefix(got, "9/10 (9/10 to 11/13) flows of traffic are done, ") {
+		t.Error(got)
 	}
 }
 

@@ -175,7 +175,7 @@ func workloadFigures(i int, name string) WorkloadFigures {
 	nothingDone := func(r *Run) bool { return r.Workloads[i].All.Completed == 0 }
 	w := WorkloadFigures{
 		Flows:        count(name+".flows", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Flows) }),
-		Completed:    count(name+".completed", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Completed) }),
+		Completed:    count(name+".completed", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Completed) }).of(func(r *Run) int { return r.Workloads[i].All.Flows }),
 		FCTMean:      span(name+".fct_mean_ms", "", "", func(r *Run) unit.Time { return r.Workloads[i].All.Mean }).without(nothingDone),
 		SlowdownMean: number(name+".slowdown_mean", "", "", func(r *Run) float64 { return r.Workloads[i].All.SlowdownMean }).without(nothingDone),
 	}
