@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // Findings returns one sentence per run, "pfc: F0 fell from 18.8 to 3.03 Gbit/s in the burst,
@@ -107,15 +108,34 @@ func singlesClause(s *topology.Scenario, v *Variant, flows []measure.FlowFigures
 	return "goodput of " + strings.Join(parts, ", ") + " Gbit/s"
 }
 
-// lossClause returns the number of PAUSE frames of all links and of drops. Beside a victim,
-// whose sentence has the PAUSE frames that matter, it returns drops alone, if there are any.
+// lossClause returns the number of PAUSE frames of all links, of drops, and of the frames that links lost or damaged, if
+// any. Beside a victim, whose sentence has the PAUSE frames that matter, it returns the others alone, if any.
 func lossClause(v *Variant, victim bool) string {
+	var parts []string
 	switch {
-	case victim && measure.Drops.Of(v.Run) == 0:
-		return ""
-	case victim:
-		return v.say(measure.Drops) + " frames were dropped"
-	default:
-		return fmt.Sprintf("%s PAUSE frames, %s drops", v.say(measure.OtherPauses(nil)[0]), v.say(measure.Drops))
+	case !victim:
+		parts = []string{v.counted(measure.OtherPauses(nil)[0], "PAUSE frame"), v.counted(measure.Drops, "drop")}
+	case v.any(measure.Drops):
+		parts = []string{v.say(measure.Drops) + " frames were dropped"}
 	}
+	if v.any(measure.LinkLost) {
+		parts = append(parts, v.counted(measure.LinkLost, "frame")+" lost on links")
+	}
+	if v.any(measure.LinkDamaged) {
+		parts = append(parts, v.counted(measure.LinkDamaged, "frame")+" damaged on links")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// any reports whether a figure is positive, over variants in at least one.
+func (v *Variant) any(f measure.Figure) bool {
+	return v.some(func(r *measure.Run) bool { return f.Of(r) > 0 })
+}
+
+// counted formats a count with its noun.
+func (v *Variant) counted(f measure.Figure, noun string) string {
+	if v.Repeated == nil {
+		return unit.Counted(int64(f.Of(v.Run)), noun)
+	}
+	return fmt.Sprintf("%s %ss", v.say(f), noun)
 }

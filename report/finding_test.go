@@ -208,6 +208,29 @@ func TestFindingWithoutAVictim(t *testing.T) {
 	}
 }
 
+// Frames that links lost or damaged are no drops, and follow these.
+func TestFindingOfLosses(t *testing.T) {
+	pauses := []measure.Pause{{Link: "a->b", XOFF: 1}}
+	for _, c := range []struct {
+		name   string
+		victim bool
+		runs   []*measure.Run
+		want   string
+	}{
+		{"nothing", false, []*measure.Run{{}}, "0 PAUSE frames, 0 drops"},
+		{"nothing beside a victim", true, []*measure.Run{{}}, ""},
+		{"one of each", false, []*measure.Run{{Pauses: pauses, Drops: 1, LinkLost: 1, LinkDamaged: 1}}, "1 PAUSE frame, 1 drop, 1 frame lost on links, 1 frame damaged on links"},
+		{"lost", false, []*measure.Run{{LinkLost: 133}}, "0 PAUSE frames, 0 drops, 133 frames lost on links"},
+		{"lost beside a victim", true, []*measure.Run{{LinkLost: 133, Drops: 7}}, "7 frames were dropped, 133 frames lost on links"},
+		{"damaged beside a victim", true, []*measure.Run{{LinkDamaged: 2}}, "2 frames damaged on links"},
+		{"some variants", true, []*measure.Run{{}, {LinkLost: 4, Drops: 2}}, "0 (0 to 2) frames were dropped, 0 (0 to 4) frames lost on links"},
+	} {
+		if got := lossClause(variantOf(c.runs...), c.victim); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // measureBlocked returns the links on which a PAUSE blocks the first flow.
 func measureBlocked(s *topology.Scenario) string {
 	v := victimOf(s, []Variant{{Run: burstRun("a", -1)}})
