@@ -49,7 +49,7 @@ type PathMessage struct {
 	// come, the end of the run.
 	End unit.Time `json:"end_ps"`
 	// Busiest is the link of the message that was busy or paused for the longest time meanwhile,
-	// or that lost frames of it if their recovery took longer.
+	// or that lost or trimmed frames of it if their recovery took longer.
 	Busiest LinkTime `json:"busiest"`
 }
 
@@ -65,7 +65,8 @@ type LinkTime struct {
 	// Recovery is the time in which the link was idle and the message was not complete, if frames of it
 	// were lost or trimmed.
 	Recovery unit.Time `json:"recovery_ps"`
-	Lost     int       `json:"lost_frames"` // or trimmed, for the egress or at its end
+	Lost     int       `json:"lost_frames"` // for the egress or at its end
+	Trimmed  int       `json:"trimmed_frames"`
 	// Others divides Shared by flow, burst, workload or collective, and Pausers divides Paused by the egress
 	// whose congestion was the cause, or the host that was too slow. The longest times come first.
 	Others  []TimeOf `json:"others,omitempty"`

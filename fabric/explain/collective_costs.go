@@ -11,7 +11,7 @@ import (
 // compare makes a link the busiest of the message if it took more of its time than the one so far. Those of
 // equal time are compared by name, so that the order of observation does not matter.
 func (m *PathMessage) compare(t LinkTime) {
-	if t.Lost > 0 {
+	if t.Lost+t.Trimmed > 0 {
 		t.Recovery = max(0, m.End-m.Begin-t.Total())
 	}
 	if m.Busiest.Link == "" || cmp.Or(cmp.Compare(t.Total(), m.Busiest.Total()), cmp.Compare(m.Busiest.Link, t.Link)) > 0 {
@@ -43,7 +43,7 @@ func (r *CollectiveReport) sum() {
 func (c *LinkCost) add(t *LinkTime) {
 	c.Messages++
 	c.Data, c.Shared, c.Paused, c.Recovery = c.Data+t.Data, c.Shared+t.Shared, c.Paused+t.Paused, c.Recovery+t.Recovery
-	c.Lost += t.Lost
+	c.Lost, c.Trimmed = c.Lost+t.Lost, c.Trimmed+t.Trimmed
 	c.Others, c.Pausers = merge(c.Others, t.Others), merge(c.Pausers, t.Pausers)
 }
 

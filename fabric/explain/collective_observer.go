@@ -39,7 +39,6 @@ type egress struct {
 	sending span      // of the latest frame
 	frame   string    // what it was part of; "" for the collective
 	passed  bool      // frames of the message left here or were lost here
-	lost    int
 	clock   fabric.PauseClock
 	use     LinkTime
 	others  map[string]unit.Time
@@ -177,7 +176,11 @@ func (o *messageObserver) lost(at int, n *fabric.Note) {
 	o.advance(n.At, at, port)
 	if e := &o.ports[at][port]; o.current(e, n.At, n.Trace) {
 		e.passed = true
-		e.lost++
+		if n.Kind == fabric.Trimmed {
+			e.use.Trimmed++
+		} else {
+			e.use.Lost++
+		}
 	}
 }
 
@@ -230,14 +233,14 @@ func (e *egress) account(until unit.Time, pauser string) {
 // close returns what the port did while a message was on its way.
 func (e *egress) close(link string, rate unit.Rate) LinkTime {
 	t := e.use
-	t.Link, t.Rate, t.Lost = link, rate, e.lost
+	t.Link, t.Rate = link, rate
 	t.Others, t.Pausers = longestFirst(e.others), longestFirst(e.pausers)
 	return t
 }
 
 // reset begins to observe the next message.
 func (e *egress) reset() {
-	e.use, e.lost, e.passed = LinkTime{}, 0, false
+	e.use, e.passed = LinkTime{}, false
 	clear(e.others)
 	clear(e.pausers)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -184,9 +185,28 @@ func TestCollectiveNamesTheLossyLink(t *testing.T) {
 		if most.Link != "h3->s0" || most.Lost == 0 || 2*most.Recovery < most.Total() {
 			t.Errorf("%+v", r.Links)
 		}
-		if end := fmt.Sprintf("to recover %d lost frames", most.Lost); !strings.HasPrefix(r.Verdict, want) || !strings.HasSuffix(r.Verdict, end) {
+		if end := "to recover " + unit.Counted(most.Lost, "lost frame"); most.Trimmed > 0 || !strings.HasPrefix(r.Verdict, want) || !strings.HasSuffix(r.Verdict, end) {
 			t.Errorf("verdict %q, want %q and %q", r.Verdict, want, end)
 		}
+	}
+}
+
+// Frames that a switch trimmed are not lost.
+func TestCollectiveCountsTrimmedFrames(t *testing.T) {
+	text, err := os.ReadFile("../../examples/rail.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parse(t, string(text))
+	s.Scheme, s.Collectives[0].Name = "nscc", "sum"
+	r := askCollective(t, s)
+	most := r.Links[0]
+	if end := "to recover " + unit.Counted(most.Trimmed, "trimmed frame"); most.Lost > 0 || most.Trimmed == 0 || !strings.HasSuffix(r.Verdict, end) {
+		t.Errorf("verdict %q, want %q; %+v", r.Verdict, end, r.Links)
+	}
+	both := LinkTime{Lost: 1, Trimmed: 2}
+	if got, want := both.missing(), "1 lost frame and 2 trimmed frames"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

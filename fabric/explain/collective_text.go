@@ -56,8 +56,20 @@ func (c *LinkCost) parts(collective string) string {
 	add(c.Data, "%s for data of %s", brief(c.Data), collective)
 	add(c.Shared, "%s for %s", brief(c.Shared), times(c.Others))
 	add(c.Paused, "%s paused because of %s", brief(c.Paused), times(c.Pausers))
-	add(c.Recovery, "%s to recover %d lost frames", brief(c.Recovery), c.Lost)
+	add(c.Recovery, "%s to recover %s", brief(c.Recovery), c.missing())
 	return strings.Join(list, ", ")
+}
+
+// missing counts the frames that were lost, and those that were trimmed.
+func (t *LinkTime) missing() string {
+	var list []string
+	if t.Lost > 0 {
+		list = append(list, unit.Counted(t.Lost, "lost frame"))
+	}
+	if t.Trimmed > 0 {
+		list = append(list, unit.Counted(t.Trimmed, "trimmed frame"))
+	}
+	return strings.Join(list, " and ")
 }
 
 // times names causes, each with its time if there are several.
