@@ -66,7 +66,7 @@ func (r *Report) firstCause(b *strings.Builder) {
 		case len(s.Senders) == 1 && s.Flows == 1:
 			from = ", from " + s.Senders[0]
 		case len(s.Senders) > 0:
-			from = fmt.Sprintf(", %d flows from %d NICs", s.Flows, len(s.Senders))
+			from = fmt.Sprintf(", %s from %s", unit.Counted(s.Flows, "flow"), unit.Counted(len(s.Senders), "NIC"))
 		}
 		fmt.Fprintf(b, "  %13s  %s%s\n", gigabits(s.Arrived), s.Name, from)
 	})
@@ -105,7 +105,7 @@ func (s *Step) kept(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s paused %s for %s: its receive buffer drains at %s\n", x, y, brief(s.Paused), gigabits(c.Rate))
 		return
 	}
-	fmt.Fprintf(b, "  %s paused %s %d times, for %s:\n", x, y, k.Pauses, brief(s.Paused))
+	fmt.Fprintf(b, "  %s paused %s %s, for %s:\n", x, y, unit.Counted(k.Pauses, "time"), brief(s.Paused))
 	if k.Overload > 0 {
 		fmt.Fprintf(b, "    %d by overload: more arrived for %s than the link carries\n", k.Overload, c.Egress)
 	}
@@ -140,7 +140,7 @@ func (r *Report) victims(b *strings.Builder, y string) {
 		if v.Before > 0 {
 			before = fmt.Sprintf(", %s before PAUSE began: %s less", gigabits(v.Before), size(v.Less))
 		}
-		fmt.Fprintf(b, "  %s%s: paused %d times, for %s%s\n", v.Flow, ends, v.Times, brief(v.Paused), queued)
+		fmt.Fprintf(b, "  %s%s: paused %s, for %s%s\n", v.Flow, ends, unit.Counted(v.Times, "time"), brief(v.Paused), queued)
 		fmt.Fprintf(b, "    goodput %s from the first to the last of these pauses%s\n", gigabits(v.Goodput), before)
 	})
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/lab"
@@ -105,5 +106,21 @@ func TestVictimGoodput(t *testing.T) {
 	}
 	if less := (before - while).In(r.To - r.From); v.Less < less*9/10 || v.Less > less*11/10 {
 		t.Errorf("%s less, by the series %s", v.Less, less)
+	}
+}
+
+// A count of 1 has its noun in the singular.
+func TestTextOfOnePause(t *testing.T) {
+	r := &Report{
+		Link: "s0->h0", First: &Fill{Sources: []Source{{Name: "burst", Flows: 2, Senders: []string{"h1"}}}},
+		Chain:   []Step{{Link: "s0->h0", Kept: &Kept{Pauses: 1}}},
+		Victims: []Victim{{Flow: "F0", Times: 1}},
+	}
+	var b strings.Builder
+	r.causes(&b)
+	for _, want := range []string{"burst, 2 flows from 1 NIC\n", "s0 paused h0 1 time, for ", "F0: paused 1 time, for "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s\nwant %q", b.String(), want)
+		}
 	}
 }

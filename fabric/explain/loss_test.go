@@ -144,6 +144,12 @@ changes:
 	if c.Retransmitted != 33 || c.NAKs != 1 || c.Stalls != 1 || r.Order.Packets == 0 || r.Order.Depth != 32 || c.Duration != 24100*unit.Nanosecond || c.Undisturbed <= 0 || c.Undisturbed >= c.Duration {
 		t.Errorf("%+v, %+v", c, r.Order)
 	}
+	text := lossReport(t, r)
+	for _, want := range []string{"F lost 1 of ", " packets and 0 control packets: 33 retransmitted, delivery in order stopped 1 time, for ", "ahead of a missing one; 1 NAK\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %q", text, want)
+		}
+	}
 	below := one("true")
 	if below.Cost.Retransmitted != 0 || below.Cost.NAKs != 0 || below.Order.Packets != 0 || len(below.Replays) != 1 ||
 		below.Replays[0] != (Replay{"s0->s1", 1, 12}) || len(below.Losses) != 1 || below.Losses[0].Repaired != 1 || below.Losses[0].Packets != 0 {
@@ -152,7 +158,7 @@ changes:
 	if below.Cost.Stalls != 1 || below.Cost.Stalled >= c.Stalled || below.Cost.Undisturbed != 17212400 && below.Cost.Undisturbed >= below.Cost.Duration {
 		t.Errorf("%+v, end to end %+v", below.Cost, c)
 	}
-	if text := lossReport(t, below); !strings.Contains(text, "s0->s1 replayed 1 times") {
+	if text := lossReport(t, below); !strings.Contains(text, "s0->s1 replayed 1 time, up to 12 frames of all flows\n") {
 		t.Error(text)
 	}
 }

@@ -30,18 +30,18 @@ func (r *LossReport) verdict() string {
 	if len(r.Losses) == 0 {
 		text := fmt.Sprintf("no packet of %s was lost: %d sent", r.Flow, r.Sent)
 		if r.Cost.Retransmitted > 0 {
-			text += fmt.Sprintf(", %d of them again after %d timeouts", r.Cost.Retransmitted, r.Cost.Timeouts)
+			text += fmt.Sprintf(", %d of them again after %s", r.Cost.Retransmitted, unit.Counted(r.Cost.Timeouts, "timeout"))
 		}
 		return text
 	}
-	text := fmt.Sprintf("%s lost %d of %d packets and %d control packets", r.Flow, packets, r.Sent, control)
+	text := fmt.Sprintf("%s lost %d of %s and %s", r.Flow, packets, unit.Counted(r.Sent, "packet"), unit.Counted(control, "control packet"))
 	if cut > 0 {
 		text += fmt.Sprintf("; switches trimmed %d more", cut)
 	}
 	if repaired > 0 {
 		text += fmt.Sprintf("; links replayed %d more", repaired)
 	}
-	return text + fmt.Sprintf(": %d retransmitted, delivery in order stopped %d times, for %s", r.Cost.Retransmitted, r.Cost.Stalls, brief(r.Cost.Stalled))
+	return text + fmt.Sprintf(": %d retransmitted, delivery in order stopped %s, for %s", r.Cost.Retransmitted, unit.Counted(r.Cost.Stalls, "time"), brief(r.Cost.Stalled))
 }
 
 // Text writes the report as plain text.
@@ -71,7 +71,7 @@ func (r *LossReport) places(b *strings.Builder) {
 		}
 	}
 	for _, v := range r.Replays {
-		fmt.Fprintf(b, "  %s replayed %d times, up to %d frames of all flows\n", v.Link, v.Times, v.Frames)
+		fmt.Fprintf(b, "  %s replayed %s, up to %s of all flows\n", v.Link, unit.Counted(v.Times, "time"), unit.Counted(v.Frames, "frame"))
 	}
 }
 
@@ -160,8 +160,8 @@ func (r *LossReport) costs(b *strings.Builder) {
 		heading = "\nOrder and completion\n"
 	}
 	b.WriteString(heading)
-	fmt.Fprintf(b, "  retransmitted  %d packets, %s, of %s sent\n", c.Retransmitted, c.RetransmittedBytes, r.Bytes)
-	fmt.Fprintf(b, "  out of order   %d packets, up to %d ahead of a missing one; %d NAKs\n", r.Order.Packets, r.Order.Depth, c.NAKs)
+	fmt.Fprintf(b, "  retransmitted  %s, %s, of %s sent\n", unit.Counted(c.Retransmitted, "packet"), c.RetransmittedBytes, r.Bytes)
+	fmt.Fprintf(b, "  out of order   %s, up to %d ahead of a missing one; %s\n", unit.Counted(r.Order.Packets, "packet"), r.Order.Depth, unit.Counted(c.NAKs, "NAK"))
 	fmt.Fprintf(b, "  timeouts       %s\n", spent(c.Timeouts, "after %s without a transmission or an ACK, in total", c.Waited))
 	fmt.Fprintf(b, "  stalls         %s\n", spent(c.Stalls, "delivery in order stopped for %s in total", c.Stalled))
 	if c.Completed == 0 {

@@ -20,7 +20,7 @@ func (o *observer) verdict(r *Report) string {
 		return fmt.Sprintf("no PAUSE: frames from %s occupied at most %s of the buffer of %s; the shared part stayed %s below its threshold of %s",
 			y, r.Peak.Occupancy, x, r.Closest.Margin(), r.Closest.Threshold)
 	}
-	text := fmt.Sprintf("%s sent %d PAUSE frames and paused %s for %s of %s", x, r.Frames, y, brief(r.Paused), r.To-r.From)
+	text := fmt.Sprintf("%s sent %s and paused %s for %s of %s", x, unit.Counted(r.Frames, "PAUSE frame"), y, brief(r.Paused), r.To-r.From)
 	if r.First != nil {
 		text += ": " + r.First.sentence(r.Chain[len(r.Chain)-1].Cause.Kind)
 	}
@@ -54,7 +54,7 @@ func (r *Report) Text(w io.Writer) error {
 		r.rates(&b)
 	}
 	for _, e := range r.Errors {
-		fmt.Fprintf(&b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Lost, e.Damaged, e.PFC)
+		fmt.Fprintf(&b, "\nlink errors on %s: %s lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, unit.Counted(e.Lost, "frame"), e.Damaged, e.PFC)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
