@@ -8,6 +8,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // maxColumns is the largest number of link columns, and of flow columns.
@@ -136,13 +137,13 @@ func notes(s *topology.Scenario, variants []Variant) (list []string) {
 		list = append(list, waiting(v)...)
 	}
 	if more := len(s.Collectives) - maxColumns; more > 0 {
-		list = append(list, fmt.Sprintf("%d more collectives are in results.json", more))
+		list = append(list, "results.json has "+unit.Counted(more, "more collective"))
 	}
 	if more := len(s.Commands) - maxColumns; more > 0 {
-		list = append(list, fmt.Sprintf("%d more entries of commands are in results.json", more))
+		list = append(list, "results.json has "+unit.Counted(more, "more set")+" of commands")
 	}
 	if more := len(s.Workloads) - 1; more > 0 && len(s.Commands) == 0 {
-		list = append(list, fmt.Sprintf("%d more workloads are in results.json", more))
+		list = append(list, "results.json has "+unit.Counted(more, "more workload"))
 	}
 	return list
 }

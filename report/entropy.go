@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // maxSpreading is the largest number of NICs of a run in the table of entropies.
@@ -39,7 +40,7 @@ func entropyTable(variants []Variant) Table {
 			t.Rows = append(t.Rows, m.row(v.Value))
 		}
 		if more := len(list) - maxSpreading; more > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: the counters of %d more NICs are in results.json", v.Value, more))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: results.json has the counters of %s", v.Value, unit.Counted(more, "more NIC")))
 		}
 	}
 	return t

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -72,5 +73,22 @@ func TestChartsOfManyFlows(t *testing.T) {
 	}
 	if want := "Shown are 6 of 12 flows, the slowest under pfc; series.json has all."; !strings.Contains(figures[i].Caption, want) {
 		t.Errorf("%q lacks %q", figures[i].Caption, want)
+	}
+}
+
+// Notes count what has no column.
+func TestNotesCountTheRest(t *testing.T) {
+	for more, want := range map[int]string{
+		1: "results.json has 1 more collective|results.json has 1 more set of commands|",
+		2: "results.json has 2 more collectives|results.json has 2 more sets of commands|",
+	} {
+		s := &topology.Scenario{Collectives: make([]topology.Collective, maxColumns+more), Commands: make([]topology.Command, maxColumns+more)}
+		if got := strings.Join(notes(s, nil), "|") + "|"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		s = &topology.Scenario{Workloads: make([]topology.Workload, 1+more)}
+		if got, want := strings.Join(notes(s, nil), "|"), "results.json has "+unit.Counted(more, "more workload"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

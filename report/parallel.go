@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // maxSets is the largest number of sets of parallel links of a run in a table.
@@ -28,7 +29,7 @@ func parallelTable(variants []Variant) Table {
 			})
 		}
 		if more := len(v.Run.Parallel) - maxSets; more > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: %d more sets of parallel links are in results.json", v.Value, more))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: results.json has %s of parallel links", v.Value, unit.Counted(more, "more set")))
 		}
 	}
 	return t
