@@ -141,11 +141,11 @@ func (c *chakra) notes() (notes []string) {
 		{c.dim, "involved_dim: ignored, all ranks of the group take part"},
 	} {
 		if n.count > 0 {
-			notes = append(notes, fmt.Sprintf("%d nodes have %s", n.count, n.what))
+			notes = append(notes, have(n.count, "node")+" "+n.what)
 		}
 	}
 	if c.joined > 0 {
-		notes = append(notes, fmt.Sprintf("%d collectives have the default algorithm of their kind: traces name none", c.joined))
+		notes = append(notes, have(c.joined, "collective")+" the default algorithm of the kind: traces name none")
 	}
 	return notes
 }

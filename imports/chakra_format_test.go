@@ -76,7 +76,7 @@ collectives:
 	const notes = `left out, with their waits passed on: nodes 1 MEM_LOAD, 1 METADATA
 2 nodes have comm_priority: ignored
 2 nodes have involved_dim: ignored, all ranks of the group take part
-1 collectives have the default algorithm of their kind: traces name none`
+1 collective has the default algorithm of the kind: traces name none`
 	if got := strings.Join(out.Notes, "\n"); got != notes {
 		t.Errorf("notes %s\nwant\n%s", got, notes)
 	}

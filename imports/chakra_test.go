@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -115,7 +114,7 @@ func TestChakraNodes(t *testing.T) {
 		"no duration":         {nodes{compNode(7, 0)}, nil, "n7: calc 1ns\n", nil},
 		"processor":           {nodes{with(compNode(7, 30), truth("is_cpu_op"))}, nil, "n7: calc 30us on 1\n", nil},
 		"send":                {nodes{sendNode(1, 1, 5, 3)}, nodes{recvNode(1, 0, 3)}, "  h0: |\n    n1: send 5B to h1 tag 3\n  h1: |\n    n1: receive from h0 tag 3\n", nil},
-		"no size":             {nodes{sendNode(1, 1, 0, 0)}, nodes{recvNode(1, 0, 0)}, "n1: send 1B to h1\n  h1: |\n    n1: receive from h0\n", []string{"1 nodes have size 0 of COMM_SEND: the message has 1 byte"}},
+		"no size":             {nodes{sendNode(1, 1, 0, 0)}, nodes{recvNode(1, 0, 0)}, "n1: send 1B to h1\n  h1: |\n    n1: receive from h0\n", []string{"1 node has size 0 of COMM_SEND: the message has 1 byte"}},
 		"both kinds of waits": {nodes{compNode(1, 1), compNode(2, 2), {Id: 3, Type: chakrav1.NodeType_NODE_TYPE_COMP, CtrlDeps: []uint64{2}, DataDeps: []uint64{1, 2}}}, nil, "n3: calc 1ns after n2, n1\n", nil},
 		"order of numbers":    {nodes{compNode(9, 1, 4), compNode(4, 2)}, nil, "    n4: calc 2us\n    n9: calc 1us after n4\n", nil},
 		"left out": {nodes{
@@ -188,7 +187,7 @@ func TestChakraCollectives(t *testing.T) {
 			nodes{with(collNode(1, 0, 80, ""), number("comm_priority", 1), &chakrav1.Attribute{Name: "involved_dim", Value: &chakrav1.Attribute_BoolList{BoolList: &chakrav1.Bools{Values: []bool{true, false}}}})},
 			nodes{with(collNode(1, 0, 80, ""), number("comm_priority", 0), &chakrav1.Attribute{Name: "involved_dim", Value: &chakrav1.Attribute_BoolList{BoolList: &chakrav1.Bools{Values: []bool{true}}}})},
 			"size: 80B}",
-			[]string{"1 nodes have comm_priority: ignored", "1 nodes have involved_dim: ignored, all ranks of the group take part"},
+			[]string{"1 node has comm_priority: ignored", "1 node has involved_dim: ignored, all ranks of the group take part"},
 		},
 	} {
 		out, err := chakraOf(c.rank0, c.rank1)
@@ -197,7 +196,7 @@ func TestChakraCollectives(t *testing.T) {
 			continue
 		}
 		if n := strings.Count(string(out.Scenario), "{name: coll"); n > 0 {
-			c.notes = append(c.notes, fmt.Sprintf("%d collectives have the default algorithm of their kind: traces name none", n))
+			c.notes = append(c.notes, have(n, "collective")+" the default algorithm of the kind: traces name none")
 		}
 		if !strings.Contains(string(out.Scenario), c.want) || strings.Join(out.Notes, "\n") != strings.Join(c.notes, "\n") {
 			t.Errorf("%s:\n%s\nnotes %q, want\n%s\nnotes %q", name, out.Scenario, out.Notes, c.want, c.notes)

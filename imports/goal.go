@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // The format is GOAL, as text, in the grammar of LogGOPSim
@@ -224,7 +225,7 @@ func (g *goal) notes() (notes []string) {
 		}
 	}
 	if g.large > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %d messages above %d bytes are sent at once, as smaller ones: LogGOPSim waits for their recv", g.file, g.large, goalEager))
+		notes = append(notes, fmt.Sprintf("%s: %s of more than %d bytes sent at once, as smaller ones: LogGOPSim waits for the recv", g.file, unit.Counted(g.large, "message"), goalEager))
 	}
 	return notes
 }

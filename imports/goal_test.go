@@ -25,7 +25,7 @@ func TestGOALStatements(t *testing.T) {
 		{"send 5b to 1 cpu 1\nsend 6b to 1\ncalc 0\ncalc 30 cpu 1", "recv 5b from 0\nrecv 6b from 0\ncalc 5", "send 5B to h1\n    send 6B to h1", "ignored in 3 statements: cpu"},
 		{"send 5b to 1\ncalc 30 cpu 1", "calc 5", "send 5B to h1\n    calc 30ns on 1", ""},
 		{"send 65535b to 1", "", "send 65535B to h1", ""},
-		{"send 65536b to 1", "", "send 65536B to h1", "t.goal: 1 messages above 65535 bytes are sent at once, as smaller ones: LogGOPSim waits for their recv"},
+		{"send 65536b to 1", "", "send 65536B to h1", "t.goal: 1 message of more than 65535 bytes sent at once, as smaller ones: LogGOPSim waits for the recv"},
 		{"send 0b to 1", "", "send 1B to h1", "size 0 of send"},
 		{"recv 5b from 1 tag 0", "send 5b to 0", "receive from h1", ""},
 		{"recv 5b from -1 tag -1", "send 5b to 0 tag 4", "receive from any tag any", ""},

@@ -181,10 +181,10 @@ func (h *hpcc) addFlow(w *words, f hpccFlow) {
 
 func (h *hpcc) noteFlows(w *words) {
 	if h.groups > 0 {
-		h.note("%s: %d flows are not in priority group %d: all are in class 3 of the scenario", w.file, h.groups, dataGroup)
+		h.note("%s: %s another priority group than %d: all are in class 3 of the scenario", w.file, have(h.groups, "flow"), dataGroup)
 	}
 	if h.ports > 0 {
-		h.note("%s: %d flows have a destination port other than %d and %d: exports give them %[3]d", w.file, h.ports, normalPort, incastPort)
+		h.note("%s: %s a destination port other than %d and %d: exports have %[3]d", w.file, have(h.ports, "flow"), normalPort, incastPort)
 	}
 	h.noteRest(w, "flow")
 	if h.origin > 0 {
@@ -213,7 +213,7 @@ func (h *hpcc) endEarly(flows, config string) {
 		}
 	}
 	if late > 0 {
-		h.note("%s: %d flows are left out: they start at SIMULATOR_STOP_TIME of %s or later", flows, late, config)
+		h.note("%s: %s left out, at SIMULATOR_STOP_TIME of %s or later", flows, unit.Counted(late, "flow"), config)
 	}
 	if note := h.dropDown(config, h.origin+h.duration()); note != "" {
 		h.note("%s", note)

@@ -124,12 +124,14 @@ func TestHPCCNotesWhatItLeavesOut(t *testing.T) {
 		names                         string // of the flows
 		changes                       int
 	}{
-		{smallTopology, strings.Replace(flows, "2.3e-6", "2.001", 1), "SIMULATOR_STOP_TIME 0.200001e1\nLINK_DOWN 9 3 4", "flow.txt: 2 flows are left out: they start at SIMULATOR_STOP_TIME of config.txt or later", "F0", 1},
+		{smallTopology, strings.Replace(flows, "2.3e-6", "2.001", 1), "SIMULATOR_STOP_TIME 0.200001e1\nLINK_DOWN 9 3 4", "flow.txt: 2 flows left out, at SIMULATOR_STOP_TIME of config.txt or later", "F0", 1},
 		{smallTopology, flows, "SIMULATOR_STOP_TIME 2.0000100001\nLINK_DOWN 5000 3 4", "config.txt: ignored: LINK_DOWN at 2.005s, after the end of the run", "F0 F1 B2/h2/0", 0},
 		{smallTopology, flows, "SIMULATOR_STOP_TIME 0.0000023\nLINK_DOWN 9 3 4", "config.txt: ignored: SIMULATOR_STOP_TIME, not after the first flow", "F0 F1 B2/h2/0", 1},
 		{smallTopology, flows, "CC_MODE 3\nKMIN_MAP 1 25000000000 30\nPMAX_MAP 1 25000000000 0.2", "config.txt: not used by hpcc: KMIN_MAP, PMAX_MAP", "F0 F1 B2/h2/0", 0},
 		{smallTopology, flows, "KMAX_MAP 1 25000000000 30", "config.txt: not used by the scheme: KMAX_MAP", "F0 F1 B2/h2/0", 0},
 		{smallTopology, flows, "CC_MODE 8\nKMIN_MAP 1 25000000000 30\nKMAX_MAP 1 25000000000 90", "config.txt: not used by dctcp: KMAX_MAP", "F0 F1 B2/h2/0", 0},
+		{smallTopology, strings.Replace(flows, "1 2 3", "1 2 2", 1), "", "flow.txt: 1 flow has another priority group than 3: all are in class 3 of the scenario", "F0 F1 B2/h2/0", 0},
+		{smallTopology, strings.Replace(flows, "1 2 3 100", "1 2 3 300", 1), "", "flow.txt: 1 flow has a destination port other than 100 and 200: exports have 100", "F0 F1 B2/h2/0", 0},
 		{smallTopology, flows, "CC_MODE 1 99", "config.txt:1: ignored: the rest of the line of CC_MODE", "F0 F1 B2/h2/0", 0},
 		{smallTopology + "0 4 25Gbps 1us 0\n", flows, "", "topology.txt:7: ignored: the rest of the file, after the last link", "F0 F1 B2/h2/0", 0},
 	} {

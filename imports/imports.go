@@ -13,6 +13,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // MaxFile is the largest file that an importer accepts, in bytes.
@@ -94,4 +95,12 @@ func parsed(text []byte) (*topology.Scenario, error) {
 		return nil, fmt.Errorf("the files make an invalid scenario:\n%w", err)
 	}
 	return s, nil
+}
+
+// have formats a count with its noun and the verb: "1 flow has", "2 flows have".
+func have[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return unit.Counted(n, noun) + " has"
+	}
+	return unit.Counted(n, noun) + " have"
 }

@@ -51,12 +51,12 @@ func (p *pcap) notes(d *pcapDemand) []string {
 		}
 	}
 	add(p.other.total(), "%d of %d frames carry no request: %s", p.other.total(), p.frames, p.other.list(""))
-	add(d.gaps.repeated, "%d packets ignored: retransmitted, or captured at several ports", d.gaps.repeated)
-	add(d.gaps.headless, "%d messages left out, whose first packet is missing: %s", d.gaps.headless, someOf(d.headless))
-	add(d.gaps.endless, "%d SENDs have no last packet: their sizes are those of their captured packets", d.gaps.endless)
-	add(d.gaps.missing, "%d packets within SENDs are missing: counted as full packets", d.gaps.missing)
-	add(d.gaps.empty, "%d messages of 0 bytes have 1 byte", d.gaps.empty)
-	add(d.own, "%d messages of hosts to themselves left out", d.own)
+	add(d.gaps.repeated, "%s ignored: retransmitted, or captured at several ports", unit.Counted(d.gaps.repeated, "packet"))
+	add(d.gaps.headless, "%s left out, without the first packet: %s", unit.Counted(d.gaps.headless, "message"), someOf(d.headless))
+	add(d.gaps.endless, "%s no last packet: the size is that of the captured packets", have(d.gaps.endless, "SEND"))
+	add(d.gaps.missing, "%s missing within SENDs: counted as full packets", unit.Counted(d.gaps.missing, "packet"))
+	add(d.gaps.empty, "%s 1 byte instead of 0", have(d.gaps.empty, "message"))
+	add(d.own, "%s of a host to itself left out", unit.Counted(d.own, "message"))
 	add(len(d.shared), "several queue pairs between the same hosts are one in the scenario: %s", someOf(d.shared))
 	add(len(p.dscp.names)-1, "requests have several DSCPs, all commands class 3: %s", p.dscp.list("packets "))
 	if p.cut {

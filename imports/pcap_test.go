@@ -145,7 +145,7 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"retransmission of what was lost before the port", "5ns 1>2 send-first qp 16 psn 0 len 1000\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-middle qp 16 psn 1 len 1000\n9ns 1>2 send-last qp 16 psn 2 len 500",
-			"Q0 send h0>h1 0ps 2500B", "1 packets ignored",
+			"Q0 send h0>h1 0ps 2500B", "1 packet ignored",
 		},
 		{
 			"first packet again, later", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n6ns 1>2 send-only qp 16 psn 3 len 9\n7ns 1>2 send-last qp 16 psn 2 len 500\n8ns 1>2 send-first qp 16 psn 0 len 1000",
@@ -153,7 +153,7 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"read of lost responses", "5ns 2>1 read-request qp 16 psn 9 len 2500\n6ns 1>2 read-response-first qp 17 psn 9 len 1000\n9ns 2>1 read-request qp 16 psn 11 len 500\n10ns 2>1 read-request qp 16 psn 12 len 500",
-			"Q0 get h0>h1 0ps 2500B, 5ns 500B", "1 packets ignored",
+			"Q0 get h0>h1 0ps 2500B, 5ns 500B", "1 packet ignored",
 		},
 		{
 			"packet numbers wrap", "5ns 1>2 send-first qp 16 psn 16777214 len 1000\n6ns 1>2 send-middle qp 16 psn 16777215 len 1000\n7ns 1>2 send-last qp 16 psn 0 len 500\n8ns 1>2 send-only qp 16 psn 1 len 5",
@@ -161,23 +161,23 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"begins within a message", "5ns 1>2 send-middle qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 2 len 1000\n7ns 1>2 write-last qp 18 psn 2 len 1000\n8ns 1>2 send-only qp 16 psn 3 len 5",
-			"Q0 send h0>h1 0ps 5B", "2 messages left out, whose first packet is missing: h0 to h1 at 0x10, h0 to h1 at 0x12",
+			"Q0 send h0>h1 0ps 5B", "2 messages left out, without the first packet: h0 to h1 at 0x10, h0 to h1 at 0x12",
 		},
 		{
 			"ends within a message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-first qp 18 psn 2 len 3000",
-			"Q0 send h0>h1 0ps 1000B\nQ1 put h0>h1 1ns 3000B", "1 SENDs have no last packet: their sizes are those of their captured packets",
+			"Q0 send h0>h1 0ps 1000B\nQ1 put h0>h1 1ns 3000B", "1 SEND has no last packet: the size is that of the captured packets",
 		},
 		{
 			"a message without its end", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 write-only qp 16 psn 3 len 9\n6ns 1>2 write-last qp 16 psn 4 len 9",
-			"Q0-send send h0>h1 0ps 1000B\nQ0-put put h0>h1 1ns 9B", "1 messages left out, whose first packet is missing: h0 to h1 at 0x10\nt.pcap: 1 SENDs have no last packet",
+			"Q0-send send h0>h1 0ps 1000B\nQ0-put put h0>h1 1ns 9B", "1 message left out, without the first packet: h0 to h1 at 0x10\nt.pcap: 1 SEND has no last packet",
 		},
 		{
 			"missing packets", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4 len 9\n7ns 1>2 write-first qp 16 psn 5 len 3000\n8ns 1>2 write-last qp 16 psn 7 len 1000",
-			"Q0-send send h0>h1 0ps 3009B\nQ0-put put h0>h1 2ns 3000B", "2 packets within SENDs are missing: counted as full packets",
+			"Q0-send send h0>h1 0ps 3009B\nQ0-put put h0>h1 2ns 3000B", "2 packets missing within SENDs: counted as full packets",
 		},
 		{
 			"too far to be one message", "5ns 1>2 send-first qp 16 psn 1 len 1000\n6ns 1>2 send-last qp 16 psn 4000001 len 9\n7ns 1>2 send-only qp 16 psn 4000002 len 9",
-			"Q0 send h0>h1 0ps 1000B, 2ns 9B", "1 messages left out",
+			"Q0 send h0>h1 0ps 1000B, 2ns 9B", "1 message left out",
 		},
 		{
 			"later messages first", "5ns 1>2 write-only qp 16 psn 1 len 5\n9ns 1>2 write-only qp 16 psn 2 len 6\n7ns 1>2 write-only qp 16 psn 3 len 7",
@@ -185,7 +185,7 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"the earliest of two copies", "9ns 1>2 write-only qp 16 psn 1 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5\n7ns 1>2 write-only qp 16 psn 2 len 7",
-			"Q0 put h0>h1 0ps 5B, 2ns 7B", "1 packets ignored",
+			"Q0 put h0>h1 0ps 5B, 2ns 7B", "1 packet ignored",
 		},
 		{
 			"two headless in a row", "5ns 1>2 send-middle qp 16 psn 1 len 9\n6ns 1>2 send-last qp 16 psn 2 len 9\n7ns 1>2 write-last-imm qp 16 psn 3 len 9\n8ns 1>2 send-only qp 16 psn 4 len 9",
@@ -209,10 +209,10 @@ func TestPCAPMessages(t *testing.T) {
 		},
 		{
 			"many headless", "5ns 1>2 send-last qp 31 psn 1 len 9\n5ns 1>2 send-last qp 32 psn 1 len 9\n5ns 1>2 send-last qp 33 psn 1 len 9\n5ns 1>2 send-last qp 34 psn 1 len 9\n5ns 1>2 send-last qp 35 psn 1 len 9\n5ns 1>2 send-last qp 36 psn 1 len 9\n5ns 1>2 send-last qp 37 psn 1 len 9\n5ns 1>2 send-only qp 38 psn 1 len 9",
-			"Q7 send h0>h1 0ps 9B", "7 messages left out, whose first packet is missing: h0 to h1 at 0x1f, h0 to h1 at 0x20, h0 to h1 at 0x21, h0 to h1 at 0x22, h0 to h1 at 0x23 and 2 more",
+			"Q7 send h0>h1 0ps 9B", "7 messages left out, without the first packet: h0 to h1 at 0x1f, h0 to h1 at 0x20, h0 to h1 at 0x21, h0 to h1 at 0x22, h0 to h1 at 0x23 and 2 more",
 		},
-		{"empty", "5ns 1>2 write-only-imm qp 16 psn 1 len 0", "Q0 put h0>h1 0ps 1B", "1 messages of 0 bytes have 1 byte"},
-		{"to itself", "5ns 1>1 write-only qp 16 psn 1 len 5\n6ns 1>1 write-only qp 16 psn 2 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5", "Q1 put h0>h1 0ps 5B", "2 messages of hosts to themselves left out"},
+		{"empty", "5ns 1>2 write-only-imm qp 16 psn 1 len 0", "Q0 put h0>h1 0ps 1B", "1 message has 1 byte instead of 0"},
+		{"to itself", "5ns 1>1 write-only qp 16 psn 1 len 5\n6ns 1>1 write-only qp 16 psn 2 len 5\n5ns 1>2 write-only qp 16 psn 1 len 5", "Q1 put h0>h1 0ps 5B", "2 messages of a host to itself left out"},
 		{
 			"several classes", "5ns 1>2 write-only qp 16 psn 1 len 5 from 0 dscp 26\n5ns 1>2 write-only qp 16 psn 2 len 5 from 0 dscp 46\n5ns 1>2 write-only qp 16 psn 3 len 5 from 0 dscp 46",
 			"Q0 put h0>h1 0ps 5B, 0ps 5B, 0ps 5B", "requests have several DSCPs, all commands class 3: packets 2 with 46, 1 with 26",

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // The formats are those of SimAI (github.com/aliyun/SimAI): the workload that AICB writes and
@@ -134,23 +136,23 @@ const maxLayerRanks = 1 << 20
 // noteWorkload notes what the scenario does not say.
 func (s *simai) noteWorkload(collectives int) {
 	for _, n := range []struct {
-		count int
-		what  string
+		count      int
+		noun, what string
 	}{
-		{s.broadcasts, "BROADCAST left out, as by SimAI"},
-		{s.empty, "collectives of 0 bytes left out"},
-		{s.alone, "collectives left out, whose groups have one GPU"},
-		{s.small, "collectives have less than a byte per GPU, which they become"},
-		{s.pairs, "ALLREDUCEALLTOALL are an all-reduce, and an all-to-all of the same size after it"},
-		{s.skipped, "collectives of other passes than the weight gradient left out, as by SimAI in MICRO"},
-		{s.depends, "layers depend on others: ignored, as by SimAI"},
+		{s.broadcasts, "BROADCAST", "left out, as by SimAI"},
+		{s.empty, "collective", "of 0 bytes left out"},
+		{s.alone, "collective", "of one GPU left out"},
+		{s.small, "collective", "of less than a byte per GPU: of a byte per GPU now"},
+		{s.pairs, "ALLREDUCEALLTOALL", "as an all-reduce, and an all-to-all of the same size after it"},
+		{s.skipped, "collective", "of other passes than the weight gradient left out, as by SimAI in MICRO"},
+		{s.depends, "layer", "with a dependency on others: ignored, as by SimAI"},
 	} {
 		if n.count > 0 {
-			s.note("%s: %d %s", s.file, n.count, n.what)
+			s.note("%s: %s %s", s.file, unit.Counted(n.count, n.noun), n.what)
 		}
 	}
 	if collectives > 0 {
-		s.note("%d collectives have the default algorithm of their kind: workloads name none", collectives)
+		s.note("%s the default algorithm of the kind: workloads name none", have(collectives, "collective"))
 	}
 }
 

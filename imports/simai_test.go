@@ -51,7 +51,7 @@ func TestSimAISamples(t *testing.T) {
 collectives:
   - {name: f0-0, kind: all-reduce, ranks: [h0..h1], size: 80B, after: [f0]}
   - {name: i0-0, kind: all-gather, ranks: [h0..h1], size: 90B, after: [i0]}
-`, "2 collectives have the default algorithm of their kind: workloads name none",
+`, "2 collectives have the default algorithm of the kind: workloads name none",
 		},
 		"weight gradients do not wait": {
 			workloadOf("model_parallel_NPU_group: 1 all_gpus: 2", "a -1 5 NONE 0 6 NONE 0 7 REDUCESCATTER 80 0", "b -1 1 NONE 0 2 NONE 0 3 ALLTOALL 90 4"),
@@ -66,7 +66,7 @@ collectives:
 collectives:
   - {name: w1-0, kind: all-to-all, ranks: [h0..h1], size: 90B, after: [w1]}
   - {name: w0-0, kind: reduce-scatter, ranks: [h0..h1], size: 80B, after: [w0]}
-`, "2 collectives have the default algorithm of their kind: workloads name none",
+`, "2 collectives have the default algorithm of the kind: workloads name none",
 		},
 		"groups": {
 			workloadOf("model_parallel_NPU_group: 2 ep: 2 all_gpus: 8", "a -1 0 ALLREDUCEALLTOALL 80 0 ALLTOALL_EP 1 0 ALLREDUCE 80 0", "b 0 0 ALLGATHER_DP_EP 80 0 NONE 0 0 NONE 0 0"),
@@ -89,10 +89,10 @@ collectives:
   - {name: i0-3, kind: all-to-all, ranks: [h5, h7], size: 2B, after: [i0]}
   - {name: w0-0, kind: all-reduce, ranks: [h0, h2, h4, h6], size: 80B, after: [w0]}
   - {name: w0-1, kind: all-reduce, ranks: [h1, h3, h5, h7], size: 80B, after: [w0]}
-`, `w.txt: 1 collectives have less than a byte per GPU, which they become
-w.txt: 1 ALLREDUCEALLTOALL are an all-reduce, and an all-to-all of the same size after it
-w.txt: 1 layers depend on others: ignored, as by SimAI
-18 collectives have the default algorithm of their kind: workloads name none`,
+`, `w.txt: 1 collective of less than a byte per GPU: of a byte per GPU now
+w.txt: 1 ALLREDUCEALLTOALL as an all-reduce, and an all-to-all of the same size after it
+w.txt: 1 layer with a dependency on others: ignored, as by SimAI
+18 collectives have the default algorithm of the kind: workloads name none`,
 		},
 		"recomputation": {
 			workloadOf("model_parallel_NPU_group: 2 all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 2", "a -1 1 NONE 0 2 NONE 0 3 NONE 0 0", "b -1 4 NONE 0 5 NONE 0 6 NONE 0 0", "c -1 7 NONE 0 8 NONE 0 9 NONE 0 0"),
@@ -114,14 +114,14 @@ w.txt: 1 layers depend on others: ignored, as by SimAI
 			workloadOf("model_parallel_NPU_group: 1 ep: 1 pp: 1 pp_comm 5 all_gpus: 1 dp: 1", "a -1 1 BROADCAST 5 2 ALLREDUCE 0 3 ALLREDUCE 5 8\nrest"),
 			"programs:\n  h0: |\n    f0: calc 1ns\n    i0: calc 2ns after f0\n    w0: calc 3ns after i0\n",
 			"w.txt:1: ignored: dp: 1\nw.txt:1: ignored: pp_comm, there is one stage\nw.txt:4: ignored: the rest of the file, after the last layer\n" +
-				"w.txt: 1 BROADCAST left out, as by SimAI\nw.txt: 1 collectives of 0 bytes left out\nw.txt: 1 collectives left out, whose groups have one GPU",
+				"w.txt: 1 BROADCAST left out, as by SimAI\nw.txt: 1 collective of 0 bytes left out\nw.txt: 1 collective of one GPU left out",
 		},
 		"benchmark": {
 			File{"w.txt", []byte("MICRO all_gpus: 4\n2\nm -1 1 ALLREDUCE 5 1 NONE 0 1 ALLGATHER 4096 1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8192 1\n")},
 			`collectives:
   - {name: w0-0, kind: all-gather, ranks: [h0..h3], size: 4096B}
   - {name: w1-0, kind: all-reduce, ranks: [h0..h3], size: 8192B, after: [w0-0]}
-`, "w.txt: 1 collectives of other passes than the weight gradient left out, as by SimAI in MICRO\n2 collectives have the default algorithm of their kind: workloads name none",
+`, "w.txt: 1 collective of other passes than the weight gradient left out, as by SimAI in MICRO\n2 collectives have the default algorithm of the kind: workloads name none",
 		},
 		"without recomputation": {
 			File{"w.txt", []byte("HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 1\r\n2\r\na -1 1 NONE 0 2 NONE 0 3 NONE 0 0\r\nb -1 4 NONE 0 5 NONE 0 6 NONE 0 0\r\n")},
