@@ -48,7 +48,7 @@ func element(p picture) []byte {
 		"http://www.w3.org/2000/svg", width*pxPerPoint, height*pxPerPoint, width, height, fallback)
 	// An element's own style would override the family of the whole image.
 	elements = bytes.ReplaceAll(elements, []byte("font-family:"+family+";"), nil)
-	return append([]byte(head), elements...)
+	return append([]byte(head), anchor(elements)...)
 }
 
 // inline returns the picture with each colour as a CSS variable, whose default is the colour.

@@ -93,7 +93,7 @@ const boldWeight = 3
 
 func textStyle(f font.Font) text.Style {
 	f.Typeface, f.Variant = "Liberation", "Sans"
-	return text.Style{Color: ink, Font: f, XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: text.Plain{Fonts: fonts()}}
+	return text.Style{Color: ink, Font: f, XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: anchored{text.Plain{Fonts: fonts()}}}
 }
 
 // aligned returns a style for text positioned by another point.
