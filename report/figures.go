@@ -38,12 +38,12 @@ var subjects = []subject{
 		caption: "PAUSE frames (XOFF) on the links that pause the long flows; x->y is sent by x and pauses y. PCN, fig. 2a.",
 	},
 	{
-		name: "goodput-burst", title: "Goodput of the long flows around the burst", quantity: "goodput", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
+		name: "goodput-burst", title: "Goodput of the long flows" + nearBurst, quantity: "goodput", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
 		caption: "Payload delivered in order, per bin. PCN, fig. 2b.",
 	},
 	{name: "goodput", title: "Goodput of the long flows, whole run", quantity: "goodput", unit: "Gbit/s", whole: true, lines: goodputLines, some: someFlows, aside: asideDip, caption: wholeRun},
 	{
-		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", quantity: "rate", unit: "Gbit/s", lines: rateLines, some: someFlows,
+		name: "rates-burst", title: "CC rate limit and TX rate of the long flows" + nearBurst, quantity: "rate", unit: "Gbit/s", lines: rateLines, some: someFlows,
 		caption: "CC rate limit: the rate that the scheme allows at the end of each bin. TX rate: sent on the link in the bin, headers included; " +
 			"it is below the limit where PAUSE blocks the NIC. PCN, fig. 3.",
 	},
@@ -105,7 +105,7 @@ func Figures(runs []*Folder) (figures []Figure) {
 			}
 		}
 		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
-			Title: s.title, XLabel: "time (ms)", YLabel: fmt.Sprintf("%s (%s)", s.quantity, s.unit), XMin: window.From, XMax: window.To,
+			Title: s.titleOf(runs), XLabel: "time (ms)", YLabel: fmt.Sprintf("%s (%s)", s.quantity, s.unit), XMin: window.From, XMax: window.To,
 		}}
 		if s.some != nil {
 			f.Caption += s.some(runs[0])
@@ -128,6 +128,20 @@ func Figures(runs []*Folder) (figures []Figure) {
 	}
 	return figures
 }
+
+// nearBurst is the end of the titles of figures that cover the burst and its consequences.
+const nearBurst = " around the burst"
+
+// titleOf returns the title of the figure of folders, which may have no burst.
+func (s *subject) titleOf(runs []*Folder) string {
+	if slices.ContainsFunc(runs, bursting) {
+		return s.title
+	}
+	return strings.TrimSuffix(s.title, nearBurst)
+}
+
+// bursting reports whether a folder has a run with a burst, the time of which is shaded in plots.
+var bursting = anyRun(func(r *measure.Run) bool { return r.Burst.Flows > 0 })
 
 // styleByName assigns the same style to lines with the same name in all panels, and lines
 // with different names different styles.

@@ -254,6 +254,9 @@ func TestWindowCoversTheBurstAndItsConsequences(t *testing.T) {
 		if g.Name == "goodput" || g.Name == "rates" {
 			t.Errorf("without a burst %s shows what %s-burst shows", g.Name, g.Name)
 		}
+		if strings.Contains(g.Title, "burst") {
+			t.Errorf("without a burst: %s", g.Title)
+		}
 	}
 }
 

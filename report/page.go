@@ -26,6 +26,7 @@ type page struct {
 	Runs     []pageRun
 	Glossary []term
 	Figures  []pageFigure
+	Shaded   bool // plots have the time of bursts
 }
 
 // term is a heading of a column with the definition of its figure.
@@ -76,6 +77,7 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 			p.Runs[i].Label = labels(runs)[i]
 		}
 	}
+	p.Shaded = slices.ContainsFunc(runs, bursting)
 	p.Title, p.Glossary = strings.Join(names, " and "), glossary(p.Runs)
 	for i := range figures {
 		f := &figures[i]

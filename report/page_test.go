@@ -269,3 +269,18 @@ func TestTableOfALargeRack(t *testing.T) {
 		t.Errorf("%v PAUSE frames in the table, 1110 were sent", total)
 	}
 }
+
+// Plots without a burst have no shaded part, and the page does not define it.
+func TestPageDefinesTheShadedPart(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	for _, burst := range []measure.Burst{f.Results.Runs[0].Burst, {}} {
+		f.Results.Runs[0].Burst = burst
+		var b strings.Builder
+		if err := Page(&b, []*Folder{f}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(b.String(), "The shaded part"), burst.Flows > 0; got != want {
+			t.Errorf("%+v: %t, want %t", burst, got, want)
+		}
+	}
+}
