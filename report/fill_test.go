@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,12 +76,23 @@ func TestSpreadsAreDrawn(t *testing.T) {
 			continue
 		}
 		l := figure.Rows[0][0].Lines[1]
-		if l.Name != "recovery_ms" || l.Y[0] != 0.3 || l.Low[0] != 0.1 || l.High[0] != 0.5 || figure.XLabel != "1 pfc" {
-			t.Errorf("%s: %+v", figure.XLabel, l)
+		if l.Name != "recovery" || l.Y[0] != 0.3 || l.Low[0] != 0.1 || l.High[0] != 0.5 || !slices.Equal(figure.XNames, []string{"pfc"}) {
+			t.Errorf("%q: %+v", figure.XNames, l)
 		}
 	}
 	if diff := cmp.Diff([]string{"spread-tree", "spread-recovery", "spread-goodput", "spread-fct"}, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestLegendsOfSpreads(t *testing.T) {
+	for figure, want := range map[string]string{
+		"loss_ms": "dip", "paused_outside_ms": "paused", "F0.burst_goodput_gbps": "F0", "burst.fct_p99_ms": "p99",
+		"traffic.short.slowdown_p50": "traffic short p50", "G.p99_ms": "G p99",
+	} {
+		if got := legendOf(figure); got != want {
+			t.Errorf("%s: %s, want %s", figure, got, want)
+		}
 	}
 }
 

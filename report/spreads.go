@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,13 +27,9 @@ const spreadCaption = "Median, minimum and maximum over the variants of each sch
 // spreadFigures draws the spreads of the folders with variants, one panel per folder.
 func spreadFigures(runs []*Folder) (figures []Figure) {
 	schemes, names := allSchemes(runs), labels(runs)
-	numbered := make([]string, len(schemes))
-	for i, s := range schemes {
-		numbered[i] = fmt.Sprintf("%d %s", i+1, s)
-	}
 	for _, s := range spreads {
 		f := Figure{Name: s.name, Caption: spreadCaption, Figure: chart.Figure{
-			Title: s.title, YLabel: s.label, XLabel: strings.Join(numbered, ", "), XMin: 0.5, XMax: float64(len(schemes)) + 0.5,
+			Title: s.title, YLabel: s.label, XLabel: "scheme", XNames: schemes, XMin: 0.5, XMax: float64(len(schemes)) + 0.5,
 			Rows: [][]chart.Panel{nil}, PanelHeight: 200,
 		}}
 		drawn := false
@@ -64,17 +59,19 @@ func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) 
 	if r == nil {
 		return nil
 	}
+	var shown []string // names of the figures
 	for _, s := range r.Schemes[0].Figures {
 		if show(s.Name) && len(lines) < maxLines {
 			i := len(lines)
-			lines = append(lines, chart.Line{Name: s.Name, Style: chart.Style{Colour: i}, Dots: true, Apart: true})
+			shown = append(shown, s.Name)
+			lines = append(lines, chart.Line{Name: legendOf(s.Name), Style: chart.Style{Colour: i}, Dots: true, Apart: true})
 		}
 	}
 	const beside = 0.12
 	for i := range lines {
 		l := &lines[i]
 		for _, one := range r.Schemes {
-			at := slices.IndexFunc(one.Figures, func(s measure.Spread) bool { return s.Name == l.Name })
+			at := slices.IndexFunc(one.Figures, func(s measure.Spread) bool { return s.Name == shown[i] })
 			s := one.Figures[at]
 			x := float64(slices.Index(schemes, one.Scheme)+1) + beside*(float64(i)-float64(len(lines)-1)/2)
 			l.Add(x, s.Median.Value)
@@ -82,4 +79,21 @@ func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) 
 		}
 	}
 	return lines
+}
+
+// titles are the names of figures in tables and legends.
+var titles = map[string]string{
+	measure.Tree.Name: measure.Tree.Title, measure.PausedOutside.Name: measure.PausedOutside.Title,
+	measure.Dip.Name: measure.Dip.Title, measure.Recovery.Name: measure.Recovery.Title,
+}
+
+// legendOf returns the name of a figure in a legend: without the quantity and the unit of the axis.
+func legendOf(figure string) string {
+	if title, ok := titles[figure]; ok {
+		return title
+	}
+	for _, end := range []string{"_ms", ".burst_goodput_gbps"} {
+		figure = strings.TrimSuffix(figure, end)
+	}
+	return strings.NewReplacer("burst.fct_", "", "slowdown_", "", ".", " ").Replace(figure)
 }

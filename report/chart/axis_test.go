@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -64,5 +65,27 @@ func TestDotsDifferInShape(t *testing.T) {
 	}
 	if more := count(true) - count(false); more != 3 {
 		t.Errorf("%d shapes for two dots and the legend's", more)
+	}
+}
+
+// Names stand below their values. Where they have no room, numbers do, and the label has the names.
+func TestNamesOnTheXAxis(t *testing.T) {
+	for _, c := range []struct {
+		names, ticks []string
+		label        string
+	}{
+		{[]string{"pfc", "pcn"}, []string{"pfc", "pcn"}, "scheme"},
+		{[]string{"pfc", strings.Repeat("long", 30)}, []string{"1", "2"}, "1 pfc, 2 " + strings.Repeat("long", 30)},
+	} {
+		f := &Figure{XLabel: "scheme", XMin: 0.5, XMax: 2.5, XNames: c.names, Rows: [][]Panel{{{}}}}
+		s := f.scale()
+		for i, want := range c.ticks {
+			if got := s.xTicks[i]; got.label != want || got.value != float64(i+1) {
+				t.Errorf("tick %d: %+v, want %s", i, got, want)
+			}
+		}
+		if len(s.xTicks) != len(c.ticks) || s.xLabel != c.label {
+			t.Errorf("%d ticks, label %s", len(s.xTicks), s.xLabel)
+		}
 	}
 }

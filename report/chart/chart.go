@@ -16,6 +16,7 @@ type Figure struct {
 	XLabel, YLabel string // with units
 	XMin, XMax     float64
 	XLog           bool      // logarithmic X, if XMin is above 0
+	XNames         []string  // of the values 1, 2, ... of X, in place of numbers
 	YLog           bool      // logarithmic Y, if all values are above 0; else Y begins at 0
 	Rows           [][]Panel // all rows have the same length
 	PanelHeight    float64   // in points, title included; 0 means 112

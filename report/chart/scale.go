@@ -1,9 +1,11 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -39,9 +41,14 @@ func (f *Figure) scale() scale {
 		columns = len(f.Rows[0])
 	}
 	count := max(3, xTicks/columns)
-	if s.xLog = f.XLog && f.XMin > 0; s.xLog {
+	s.xLog = f.XLog && f.XMin > 0
+	switch {
+	case f.XNames != nil:
+		width, _ := f.size()
+		s.nameX(f.XNames, (width-2*margin)*forAxes/vg.Length(columns*len(f.XNames)))
+	case s.xLog:
 		s.xTicks = logTicks(s.xMin, s.xMax, count)
-	} else {
+	default:
 		s.xTicks = ticks(s.xMin, s.xMax, step(s.xMax-s.xMin, count))
 	}
 	if s.yTicks = ticks(0, s.yMax, step(s.yMax, yTicks)); f.YLog {
@@ -52,6 +59,26 @@ func (f *Figure) scale() scale {
 		}
 	}
 	return s
+}
+
+// forAxes is the part of the width of a panel that its X axis has at least.
+const forAxes = 0.85
+
+// nameX sets a tick per name. If names are wider than the space of each, the ticks have numbers, and the label of the
+// axis the names.
+func (s *scale) nameX(names []string, space vg.Length) {
+	wide := slices.ContainsFunc(names, func(n string) bool { return plain(tickSize).Width(n)+tickGap > space })
+	var list []string
+	for i, name := range names {
+		if wide {
+			list = append(list, fmt.Sprintf("%d %s", i+1, name))
+			name = strconv.Itoa(i + 1)
+		}
+		s.xTicks = append(s.xTicks, tick{float64(i + 1), name})
+	}
+	if wide {
+		s.xLabel = strings.Join(list, ", ")
+	}
 }
 
 // yShare returns the position of a value on the Y axis: 0 at its lower end, 1 at its upper end.
