@@ -108,7 +108,7 @@ func printFindings(w io.Writer, s *topology.Scenario, runs []report.Variant) {
 func printTable(w io.Writer, compared report.Table) {
 	_ = compared.Layout().Write(w) // errors of standard output are ignored
 	for _, note := range compared.Notes {
-		_, _ = fmt.Fprintln(w, note)
+		_, _ = fmt.Fprintln(w, table.WrapFor(w, note))
 	}
 }
 
