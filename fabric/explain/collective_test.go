@@ -295,6 +295,11 @@ func TestCollectiveTextIsShort(t *testing.T) {
 	if n := strings.Count(rows, " -> "); n != min(len(r.Path), maxMessages) || len(r.Path) <= maxMessages != !strings.Contains(rows, "that took less time") {
 		t.Errorf("%d rows of %d messages:\n%s", n, len(r.Path), rows)
 	}
+	for row := range strings.Lines(rows) {
+		if n := len(strings.TrimRight(row, "\n")); n > 80 || strings.Contains(row, "paused") {
+			t.Errorf("%d characters, or a column without a time: %s", n, row)
+		}
+	}
 	shown := longest(r.Path)
 	for i := 1; i < len(shown); i++ {
 		if shown[i].Begin <= shown[i-1].Begin {

@@ -124,18 +124,47 @@ func (r *CollectiveReport) messages(b *strings.Builder) {
 	if r.Late > 0 {
 		fmt.Fprintf(b, "  %s\n", r.late())
 	}
-	fmt.Fprintf(b, "%10s %10s  %-14s %10s  %-14s %10s %10s %10s %10s %10s\n",
-		"begin", "time", "ranks", "size", "busiest link", "data", "shared", "paused", "recovery", "delays")
 	shown := longest(r.Path)
+	rows := [][]string{{"begin", "time", "ranks", "size", "busiest link", "data", "shared", "paused", "recovery", "delays"}}
 	for i := range shown {
 		m := &shown[i]
 		l := &m.Busiest
-		fmt.Fprintf(b, "%10s %10s  %-14s %10s  %-14s %10s %10s %10s %10s %10s\n",
-			brief(m.Begin), brief(m.End-m.Begin), fmt.Sprintf("%d -> %d", m.From, m.To), size(m.Size), l.Link,
-			brief(l.Data), brief(l.Shared), brief(l.Paused), brief(l.Recovery), brief(m.End-m.Begin-l.Total()))
+		rows = append(rows, []string{
+			brief(m.Begin), brief(m.End - m.Begin), fmt.Sprintf("%d -> %d", m.From, m.To), size(m.Size), l.Link,
+			brief(l.Data), brief(l.Shared), brief(l.Paused), brief(l.Recovery), brief(m.End - m.Begin - l.Total()),
+		})
 	}
+	columns(b, rows, linkColumn+1)
 	if more := len(r.Path) - len(shown); more > 0 {
 		fmt.Fprintf(b, "  and %d that took less time\n", more)
+	}
+}
+
+// Columns of text in the critical path. Times follow.
+const ranksColumn, linkColumn = 2, 4
+
+// columns writes rows of text, the first of which has the headings, in columns as wide as their texts. Columns from
+// times on are left out if all their times are 0.
+func columns(b *strings.Builder, rows [][]string, times int) {
+	for k := len(rows[0]) - 1; k >= times; k-- {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[k] != brief(0) }) {
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], k, k+1)
+			}
+		}
+	}
+	for _, row := range rows {
+		for k, text := range row {
+			width := 0
+			for i := range rows {
+				width = max(width, len(rows[i][k]))
+			}
+			if k == ranksColumn || k == linkColumn {
+				width = -width // aligned to the left
+			}
+			fmt.Fprintf(b, "  %*s", width, text)
+		}
+		b.WriteString("\n")
 	}
 }
 

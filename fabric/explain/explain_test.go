@@ -260,3 +260,19 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// Rows of tables have at most 80 characters, however many flows are in the buffer.
+func TestRowsOfPausesAreNarrow(t *testing.T) {
+	r := Report{Link: "s1->s0", Timeline: []Bin{{}}, Pauses: []Pause{{
+		State: State{At: 399_800_000, Flows: []Holding{{Flow: "burst", Bytes: 205 * unit.Kilobyte, Egress: "r1"}, {Flow: "F1", Bytes: 15 * unit.Kilobyte, Egress: "r1"}}},
+		Until: 487_600_000, Arrived: 580_100_000_000, Left: 40_000_000_000, Cause: Cause{Kind: "overload", Queue: 3550 * unit.Kilobyte},
+	}}}
+	var b strings.Builder
+	r.pauses(&b)
+	_, rows, _ := strings.Cut(strings.TrimLeft(b.String(), "\n"), "\n")
+	want := "     from     until  arrived   left    queue  cause     in the buffer\n" +
+		"  399.8us   487.6us    580.1   40.0   3.55MB  overload  burst 205KB to r1,\n" + strings.Repeat(" ", 56) + "F1 15KB to r1\n"
+	if rows != want {
+		t.Errorf("%s\nwant\n%s", rows, want)
+	}
+}

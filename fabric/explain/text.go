@@ -27,7 +27,10 @@ func (o *observer) verdict(r *Report) string {
 	return text
 }
 
-func gigabits(r unit.Rate) string { return fmt.Sprintf("%.1f Gbit/s", float64(r)/1e9) }
+func gigabits(r unit.Rate) string { return gigabitsAlone(r) + " Gbit/s" }
+
+// gigabitsAlone formats a rate in Gbit/s without the unit.
+func gigabitsAlone(r unit.Rate) string { return fmt.Sprintf("%.1f", float64(r)/1e9) }
 
 // brief formats a duration or an instant with four significant digits.
 func brief(t unit.Time) string {
@@ -123,15 +126,16 @@ func (r *Report) timeline(b *strings.Builder) {
 	}
 }
 
-// pauseRow is the format of a row of the table of PAUSE frames. With one flow it has 80 characters.
-const pauseRow = "%9s %9s %12s %12s %8s  %-9s %s\n"
+// pauseRow is the format of a row of the table of PAUSE frames. It has 56 characters, and those of a flow. The next flow
+// is on the next line, below the first one.
+const pauseRow, pauseFlows = "%9s %9s %8s %6s %8s  %-9s %s\n", 56
 
 func (r *Report) pauses(b *strings.Builder) {
 	if len(r.Pauses) == 0 || len(r.Timeline) == 0 {
 		return
 	}
 	_, y, _ := strings.Cut(r.Link, "->")
-	fmt.Fprintf(b, "\neach PAUSE, and the rates at which frames from %s for the congested port arrived and left since the RESUME before, or since the buffer was empty\n", y)
+	fmt.Fprintf(b, "\neach PAUSE, and the rates in Gbit/s at which frames from %s for the congested port arrived and left since the RESUME before, or since the buffer was empty\n", y)
 	fmt.Fprintf(b, pauseRow, "from", "until", "arrived", "left", "queue", "cause", "in the buffer")
 	list(b, r.Pauses, func(p *Pause) {
 		until := "the end"
@@ -139,7 +143,8 @@ func (r *Report) pauses(b *strings.Builder) {
 			until = brief(p.Until)
 		}
 		fmt.Fprintf(b, pauseRow,
-			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(occupants(p.Flows, size), "; "))
+			brief(p.At), until, gigabitsAlone(p.Arrived), gigabitsAlone(p.Left), size(p.Cause.Queue), p.Cause.Kind,
+			strings.ReplaceAll(strings.TrimPrefix(occupants(p.Flows, size), "; "), ", ", ",\n"+strings.Repeat(" ", pauseFlows)))
 	})
 }
 
