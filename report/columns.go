@@ -63,7 +63,7 @@ func flowFigures(s *topology.Scenario, runs []*measure.Run) (list []measure.Figu
 	}
 	frames, _ := pauseFigures(s, runs)
 	list = append(list, frames...)
-	list = append(list, singleFigures(all.Flows, runs[0].Burst.Flows > 0)...)
+	list = append(list, singleFigures(s, all.Flows, runs[0].Burst.Flows > 0)...)
 	if s.HasBursts() {
 		list = append(list, measure.BurstCompleted, measure.BurstP50, measure.BurstP99)
 	}
@@ -96,19 +96,22 @@ func commandFigures(s *topology.Scenario) []measure.Figure {
 			list = append(list, c.P50, c.P99)
 		}
 	}
-	list = append(list, singleFigures(all.Flows, false)...)
+	list = append(list, singleFigures(s, all.Flows, false)...)
 	return append(list, measure.StallIn, measure.StallOut, measure.Skips)
 }
 
 // singleFigures returns the goodput of each single flow, in the burst or over its whole
-// time. More than maxColumns flows are counted, and have their minimum, median and
-// maximum.
-func singleFigures(flows []measure.FlowFigures, burst bool) (list []measure.Figure) {
-	switch {
-	case len(flows) > maxColumns && burst:
-		return append([]measure.Figure{measure.SinglesCompleted}, measure.SingleBurstGoodputs...)
-	case len(flows) > maxColumns:
-		return append([]measure.Figure{measure.SinglesCompleted}, measure.SingleGoodputs...)
+// time. More than maxColumns flows have their minimum, median and maximum, and are counted
+// unless all are endless.
+func singleFigures(s *topology.Scenario, flows []measure.FlowFigures, burst bool) (list []measure.Figure) {
+	if len(flows) > maxColumns {
+		if slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst < 0 && f.Size != topology.Endless }) {
+			list = append(list, measure.SinglesCompleted)
+		}
+		if burst {
+			return append(list, measure.SingleBurstGoodputs...)
+		}
+		return append(list, measure.SingleGoodputs...)
 	}
 	for _, f := range flows {
 		if burst {

@@ -33,6 +33,21 @@ func manyFlows(t *testing.T) *Folder {
 	return New(t.TempDir(), s, &measure.Results{Schema: measure.Schema, Scenario: s.Name, Bus: "memory", Runs: []*measure.Run{run}}, "v1")
 }
 
+// Endless flows are not counted: none of them can be done.
+func TestTableOfManyEndlessFlows(t *testing.T) {
+	f := manyFlows(t)
+	for i := range f.Scenario.Flows {
+		f.Scenario.Flows[i].Size = topology.Endless
+	}
+	names := map[string]bool{}
+	for _, c := range TableOf(f.Scenario, f.Results).Columns {
+		names[c.Group+"/"+c.Name] = true
+	}
+	if names["flows/done"] || !names["flows: Gbit/s/p50"] {
+		t.Errorf("columns %v", names)
+	}
+}
+
 // More flows than columns are counted, and the slowest are named with the file that has
 // all. Links have columns if they have the most PAUSE frames.
 func TestTableOfManyFlows(t *testing.T) {

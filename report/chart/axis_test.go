@@ -68,7 +68,7 @@ func TestDotsDifferInShape(t *testing.T) {
 	}
 }
 
-// Names are below their values. Where they have no room, numbers do, and the label has the names.
+// Names are below their values. Where they have no room, the ticks have numbers, and the label the names.
 func TestNamesOnTheXAxis(t *testing.T) {
 	for _, c := range []struct {
 		names, ticks []string
