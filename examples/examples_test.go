@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/templates"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -114,6 +115,9 @@ func TestExamplesShowWhatTheySay(t *testing.T) {
 			}
 			if s.Name != e.Name || len(s.Compare) < 3 || !slices.Contains(s.Compare, s.Scheme) {
 				t.Errorf("scenario %s, scheme %s, compares %v", s.Name, s.Scheme, s.Compare)
+			}
+			if slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Name == "done" }) {
+				t.Error("a flow has the name of the column of those that are done")
 			}
 			of, hops := outcomes{}, int64(0)
 			for _, scheme := range s.Compare {
