@@ -39,9 +39,10 @@ func sweepCommand() *cobra.Command {
 		Long: "Run a scenario in memory for each combination of values, schemes and seeds, and write one table\n" +
 			"(CSV and Parquet) and a plot. Cells that are finished are not run again. With --repeat N each\n" +
 			"combination has N variants, and the table has the median, minimum and maximum of every figure.\n\n" +
-			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
-			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
-			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.\n\n" +
+			"KEY is duration or bin; PART.KEY with nic, switch, link, flow, burst, workload, collective or command\n" +
+			"for all of them; SCHEME.KEY (see `rackfab schemes`); or NAME.KEY for one node, range, flow, burst,\n" +
+			"workload or collective, A--B.KEY for one link: switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay,\n" +
+			"pcn.wmin, F0.initial_rate, sum.size.\n\n" +
 			"If the size of a collective is varied, the table that is printed has a row per size, with time,\n" +
 			"algorithm bandwidth and bus bandwidth of each scheme, as nccl-tests prints them.",
 		Example: "rackfab sweep pcn-16to2 --scheme pcn --set switch.xoff=96KB,192KB\n" +
