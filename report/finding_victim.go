@@ -206,34 +206,16 @@ func othersClause(c *victim, v *Variant) string {
 
 // recoveryClause returns when the long flows had recovered together, "" if they lost nothing.
 func recoveryClause(v *Variant) string {
-	runs := []*measure.Run{v.Run}
-	if v.Repeated != nil {
-		runs = v.Repeated.Runs
-	}
-	lost, open, losing := 0, 0, 0
-	for _, r := range runs {
-		if r.Recovery > 0 {
-			lost++
-		}
-		if r.Unrecovered() {
-			open++
-		}
-		if r.Losing() {
-			losing++
-		}
-	}
-	switch {
-	case lost == 0:
+	if !v.any(measure.Recovery) {
 		return ""
-	case open == 0:
-		return fmt.Sprintf("the long flows recovered %s ms after the burst began", v.say(measure.Recovery))
-	case open < len(runs):
-		return fmt.Sprintf("the long flows recovered %s ms after the burst began, and in %d of %d variants not before the end", v.say(measure.Recovery), open, len(runs))
-	case losing < open:
-		return "the long flows had been back for less than 1 ms when the run ended"
-	default:
-		return "the long flows had not recovered when the run ended"
 	}
+	not := "had not recovered"
+	if v.Repeated == nil && !v.Run.Losing() {
+		not = "had been back for less than 1 ms"
+	}
+	return "the long flows " + v.once(measure.Recovery, func(done *Variant) string {
+		return fmt.Sprintf("recovered %s ms after the burst began", done.say(measure.Recovery))
+	}, not)
 }
 
 // gigabitsText formats a rate in Gbit/s with three significant digits.
