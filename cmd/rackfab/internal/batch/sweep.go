@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,29 +127,13 @@ func plotted(s *topology.Scenario, sized []string) string {
 	switch {
 	case len(sized) > 0:
 		return sized[0] + ".busbw_gbps"
-	case s.HasBursts() && !sendersOutside(s):
+	case s.HasBursts() && len(measure.SendersOutside(s)) == 0:
 		return measure.BurstP99.Name
 	case s.HasBursts():
 		return measure.Tree.Name
 	default:
 		return "pause_frames"
 	}
-}
-
-// sendersOutside reports whether a NIC sends data that has no flow of a burst or workload.
-func sendersOutside(s *topology.Scenario) bool {
-	bursting := map[int]bool{}
-	for _, f := range s.Flows {
-		bursting[f.From] = bursting[f.From] || f.Burst >= 0
-	}
-	outside := func(nic int) bool { return !bursting[nic] }
-	return slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return outside(f.From) }) ||
-		slices.ContainsFunc(s.Commands, func(c topology.Command) bool {
-			if c.Verb == "get" {
-				return slices.ContainsFunc(c.To, outside)
-			}
-			return slices.ContainsFunc(c.From, outside)
-		})
 }
 
 // plotFiles returns the files of the plots of some columns, separated by commas: plot.svg and
