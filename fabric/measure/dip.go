@@ -22,13 +22,17 @@ const beforeSpan = unit.Millisecond
 // before the first burst, or with the run, and did not end before the first bin after its beginning.
 // There are none without a burst.
 func (r *Run) LongFlows() (list []Flow) {
-	bin := max(r.Bin, 1)
 	for _, f := range r.Flows {
-		if r.Burst.Flows > 0 && (f.Start == 0 || f.Start < r.Burst.Start) && f.End >= (r.Burst.Start/bin+1)*bin {
+		if r.isLong(f) {
 			list = append(list, f)
 		}
 	}
 	return list
+}
+
+func (r *Run) isLong(f Flow) bool {
+	bin := max(r.Bin, 1)
+	return r.Burst.Flows > 0 && (f.Start == 0 || f.Start < r.Burst.Start) && f.End >= (r.Burst.Start/bin+1)*bin
 }
 
 // nothingToLose reports whether the run has no dip, not even one of no time.
@@ -41,22 +45,21 @@ func (r *Run) BeforeBurst(name string) unit.Rate {
 	if r.Series == nil {
 		return 0
 	}
-	f, bins := r.Flow(name), r.delivered(name)
+	for _, d := range r.Series.Goodput {
+		if d.Name == name && d.Flow >= 0 {
+			return r.beforeBurst(r.Flow(name), d.Bins)
+		}
+	}
+	return 0
+}
+
+// beforeBurst is BeforeBurst of a flow with the bytes delivered by bin.
+func (r *Run) beforeBurst(f *Flow, bins []int64) unit.Rate {
 	first, end := max((r.Burst.Start-beforeSpan+r.Bin-1)/r.Bin, f.Start/r.Bin+1), r.Burst.Start/r.Bin
 	if first >= end || int(end) > len(bins) {
 		return 0
 	}
 	return unit.Over(unit.Bytes(sum(bins[first:end])), (end-first)*r.Bin)
-}
-
-// delivered returns the bytes delivered of a single flow, by bin.
-func (r *Run) delivered(name string) []int64 {
-	for _, d := range r.Series.Goodput {
-		if d.Name == name && d.Flow >= 0 {
-			return d.Bins
-		}
-	}
-	return nil
 }
 
 // long is a long flow with its share in the throughput to which the long flows return.
@@ -92,12 +95,24 @@ func used(s *topology.Scenario, run *Run) (shares []float64) {
 
 // longOf returns the long flows of a run.
 func longOf(s *topology.Scenario, run *Run) (flows []long) {
+	delivered := map[int][]int64{}
+	for _, d := range run.Series.Goodput {
+		delivered[d.Flow] = d.Bins
+	}
 	before, alone := 0.0, *s
 	alone.Flows = nil
-	for _, f := range run.LongFlows() {
-		i := slices.IndexFunc(s.Flows, func(of topology.Flow) bool { return of.Name == f.Name && of.Burst < 0 })
-		alone.Flows = append(alone.Flows, s.Flows[i])
-		one := long{whileRunning(run.delivered(f.Name), f.End < s.Duration), float64(run.BeforeBurst(f.Name).In(s.Bin))}
+	single := -1
+	for i, of := range s.Flows {
+		if of.Burst >= 0 {
+			continue
+		}
+		single++
+		f := &run.Flows[single]
+		if !run.isLong(*f) {
+			continue
+		}
+		alone.Flows = append(alone.Flows, of)
+		one := long{whileRunning(delivered[i], f.End < s.Duration), float64(run.beforeBurst(f, delivered[i]).In(s.Bin))}
 		before += one.returnTo
 		flows = append(flows, one)
 	}
@@ -143,8 +158,11 @@ func dip(s *topology.Scenario, shares []float64) unit.Time {
 // (see open). It returns 0 if no bin is below dipShare. Unlike dip it excludes dips that a scheme's
 // own oscillation causes later.
 func recovery(s *topology.Scenario, from unit.Time, shares []float64) unit.Time {
-	if recovered(s, shares) >= 0 {
-		return recoveredAt(s, from, shares) - from
+	switch i := recovered(s, shares); {
+	case i == 0:
+		return 0
+	case i > 0:
+		return binAfter(s, from, i) - from
 	}
 	for i := max(len(shares)-steadyBins(s)+1, 1); i < len(shares); i++ {
 		if shares[i] >= dipShare {
