@@ -153,12 +153,15 @@ func columns(b *strings.Builder, rows [][]string, times int) {
 			}
 		}
 	}
+	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for k, text := range row {
-			width := 0
-			for i := range rows {
-				width = max(width, len(rows[i][k]))
-			}
+			widths[k] = max(widths[k], len(text))
+		}
+	}
+	for _, row := range rows {
+		for k, text := range row {
+			width := widths[k]
 			if k == ranksColumn || k == linkColumn {
 				width = -width // aligned to the left
 			}
