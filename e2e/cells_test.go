@@ -66,6 +66,7 @@ func files(t *testing.T, dir string) map[string]string {
 // sweep on this machine. When the other one is gone too, the sweep ends with an error that
 // names both, and a later one goes on from its cells.
 func TestSweepOnWorkers(t *testing.T) {
+	t.Parallel()
 	bus := address(t, serve(t, "bus", "--open"))
 	var workers []*exec.Cmd
 	for _, name := range []string{"w0", "w1"} {

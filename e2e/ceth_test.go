@@ -12,6 +12,7 @@ import (
 // Runs with frames that grow in transit, ACKs that switches modify, and random marks are
 // the same over NATS as in memory.
 func TestCETHOverNATSMatchesMemory(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/ceth.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestCETHOverNATSMatchesMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		memory := digests(start(t, file, "--bus", "memory", "--scheme", "ceth").results(t))
-		nats := digests(start(t, file, "--bus", "nats", "--scheme", "ceth").results(t))
+		nats := digests(start(t, append(overNATS(), file, "--scheme", "ceth")...).results(t))
 		if diff := cmp.Diff(memory, nats); diff != "" {
 			t.Errorf("%s: digests differ (-memory +nats):\n%s", source, diff)
 		}

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/services/collector"
 )
 
@@ -188,10 +189,7 @@ func totals(t *testing.T, log string) (sent, dropped [2]int64) {
 // stored that was not made.
 func TestCollectorFaultsAreCounted(t *testing.T) {
 	t.Parallel()
-	rounds := 1 // of each fault
-	if os.Getenv(runSlow) != "" {
-		rounds = 4
-	}
+	rounds := slowtest.Count(t, 1, 4, "rounds of each fault")
 	flags := []string{"star-2", "--scheme", "pcn", "--sample-ratio", "1", "--duration", "40ms"}
 	want := start(t, "star-2", "--scheme", "pcn", "--duration", "40ms", "--bus", "memory").results(t)
 	healthy := newFrail(t, "127.0.0.1:0", filepath.Join(t.TempDir(), "data"))
@@ -203,7 +201,7 @@ func TestCollectorFaultsAreCounted(t *testing.T) {
 	}
 	total := [2]int64{}
 	for round := range rounds {
-		for _, fault := range []string{"stopped", "stopped for a while", "killed", "killed and started again", "refusing"} {
+		for _, fault := range slowtest.First(t, 2, []string{"killed and started again", "refusing", "stopped", "stopped for a while", "killed"}, "faults") {
 			t.Run(fmt.Sprintf("%s %d", fault, round), func(t *testing.T) {
 				f := newFrail(t, "127.0.0.1:0", filepath.Join(t.TempDir(), "data"))
 				to := f.address

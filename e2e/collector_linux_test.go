@@ -92,6 +92,7 @@ var sentLine = regexp.MustCompile(`telemetry: (\d+) spans and (\d+) points to `)
 // collector, and everything that the collector has acknowledged, before and after, is
 // stored.
 func TestRunSurvivesItsCollector(t *testing.T) {
+	t.Parallel()
 	flags := []string{"pcn-16to2", "--scheme", "pcn", "--duration", "80ms"}
 	want := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 	r := start(t, append(flags, "--telemetry", "--sample-ratio", "0.2")...)

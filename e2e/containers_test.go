@@ -202,7 +202,7 @@ func (c *containers) live(t *testing.T, address string) string {
 		}
 		for served := false; !served; { // the engine publishes a port of its own choice, another one after a restart
 			address = c.controller(t)
-			served = c.command(t.Context(), program, "health", "--wait", "5s", address).Run() == nil
+			served = c.command(t.Context(), program, "health", "--wait", "30s", address).Run() == nil
 		}
 		say("step", "100us")
 		if said := say("status"); !strings.Contains(said, fmt.Sprintf("recoveries: %d", i+1)) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
@@ -12,8 +13,9 @@ import (
 const short = "1500us"
 
 func TestProcessesOverNATSMatchMemory(t *testing.T) {
+	t.Parallel()
 	memory := start(t, "--bus", "memory", "--duration", short).results(t)
-	for range 2 {
+	for range slowtest.Count(t, 1, 2, "runs over NATS") {
 		nats := start(t, "--bus", "nats", "--duration", short).results(t)
 		if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
 			t.Fatalf("digests differ (-memory +nats):\n%s", diff)
@@ -72,6 +74,7 @@ func TestIdleNICsSendFewEnvelopes(t *testing.T) {
 // PATH-1, GET-12: choices of paths, failures, parallel links and replays of link-layer retry are
 // the same on every number of cores, and in every process.
 func TestPathsMatchOnCoresAndOverNATS(t *testing.T) {
+	t.Parallel()
 	run := func(flags ...string) *measure.Results {
 		return start(t, append([]string{"testdata/paths.yaml"}, flags...)...).results(t)
 	}
@@ -92,6 +95,7 @@ func TestPathsMatchOnCoresAndOverNATS(t *testing.T) {
 // COLL-16, PROG-5: A program that waits for messages of other processes, flows that wait for those of others, and
 // collectives, run as in memory.
 func TestProgramsOverNATSMatchMemory(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"programs", "waits"} {
 		t.Run(file, func(t *testing.T) { programsMatch(t, "testdata/"+file+".yaml") })
 	}
@@ -120,10 +124,11 @@ func programsMatch(t *testing.T, file string) {
 // Randomly drawn flows of a workload are the same in every process, over a fabric with
 // four paths from leaf to leaf. So are their completion times.
 func TestWorkloadOverNATSMatchesMemory(t *testing.T) {
-	run := func(bus string) *measure.Results {
-		return start(t, "leaf-spine", "--bus", bus, "--duration", "1ms", "--scheme", "pfc,pcn").results(t)
+	t.Parallel()
+	run := func(bus ...string) *measure.Results {
+		return start(t, append([]string{"leaf-spine", "--duration", "1ms", "--scheme", "pfc,pcn"}, bus...)...).results(t)
 	}
-	memory, nats := run("memory"), run("nats")
+	memory, nats := run("--bus", "memory"), run(overNATS()...)
 	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
 		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
 	}

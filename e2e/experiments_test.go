@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // The experiments of the source documents have the same tables and digests over NATS as
 // in memory, byte for byte.
 func TestExperimentsOverNATSMatchMemory(t *testing.T) {
+	t.Parallel()
 	for name, e := range map[string]struct {
 		flags []string
 		file  string
@@ -22,8 +25,8 @@ func TestExperimentsOverNATSMatchMemory(t *testing.T) {
 		"rttx-compare":  {[]string{"--duration", "5100us"}, "rttx-compare.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "rttx-compare" {
-				slow(t, "runs nine racks on both buses")
+			if name == "rttx-compare" || name == "fig5" {
+				slowtest.Skip(t, "runs up to ten racks on both buses")
 			}
 			memory := experiment(t, name, e.file, append(e.flags, "--bus", "memory")...)
 			nats := experiment(t, name, e.file, e.flags...) // NATS is the default
@@ -63,9 +66,10 @@ func experiment(t *testing.T, name, file string, flags ...string) map[string]str
 
 // Receiver credit, without and with AIMD, is the same with a process per node.
 func TestCreditOverNATSMatchesMemory(t *testing.T) {
+	t.Parallel()
 	flags := []string{"cbrc-waste", "--scheme", "cbrc,cbrc-aimd", "--duration", "1ms"}
 	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
-	nats := digests(start(t, append(flags, "--bus", "nats")...).results(t))
+	nats := digests(start(t, append(flags, overNATS()...)...).results(t))
 	if diff := cmp.Diff(memory, nats); diff != "" || len(memory) != 2 || memory["cbrc"] == memory["cbrc-aimd"] {
 		t.Errorf("%v; digests differ (-memory +nats):\n%s", memory, diff)
 	}

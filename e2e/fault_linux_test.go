@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // long is the duration of a run that lasts well beyond its first line of progress.
@@ -66,11 +68,11 @@ func find(t *testing.T, list []child, word string) child {
 }
 
 // awaitExit waits until every child has ended. It fails the test if a child does not end
-// within ten seconds.
+// within a minute.
 func awaitExit(t *testing.T, list []child) {
 	t.Helper()
 	for _, c := range list {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, 10_000)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, 60_000)
 		if err != nil || n == 0 {
 			t.Errorf("process %d did not end: %v (%v)", c.pid, c.args[1:], err)
 		}
@@ -151,6 +153,7 @@ func TestInterruptLeavesNoProcesses(t *testing.T) {
 // A stopped node process still exists but is silent. If it stays so, the run fails with the
 // node's name, and the process ends with the others.
 func TestRunNamesAFrozenNode(t *testing.T) {
+	slowtest.Skip(t, "waits until a frozen node is noticed")
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms", "--recover", "1s")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
@@ -166,6 +169,7 @@ func TestRunNamesAFrozenNode(t *testing.T) {
 // A bus that hangs permanently ends a run that does not recover, with an error that says what
 // the processes wait for.
 func TestRunNamesAFrozenBus(t *testing.T) {
+	slowtest.Skip(t, "waits until a frozen bus is noticed")
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms", "--recover", "0")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)

@@ -43,9 +43,10 @@ func variants(t *testing.T, flags ...string) map[string]*measure.Run {
 // Commands, pacing and NIC pauses have the same digest and the same figures, NIC
 // counters included, in memory and with a process per node.
 func TestGetIncastOverNATSMatchesMemory(t *testing.T) {
+	t.Parallel()
 	for scenario, duration := range map[string]string{"get-incast": "200us", "get-mixed": "1050us"} {
 		memory := variants(t, scenario, "--bus", "memory", "--duration", duration)
-		nats := variants(t, scenario, "--bus", "nats", "--duration", duration)
+		nats := variants(t, append([]string{scenario, "--duration", duration}, overNATS()...)...)
 		if diff := cmp.Diff(memory, nats); diff != "" {
 			t.Errorf("%s (-memory +nats):\n%s", scenario, diff)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // randomRack returns a small rack: leaves with hosts, spines, random delays, flows and a
@@ -38,11 +40,8 @@ func randomRack(seed uint64) (text string, nodes int) {
 // Random racks have one digest in memory, with a process per node, and in any number of
 // processes. So have their figures, which results.json lists with the processes.
 func TestGroupsOfNodesMatchMemory(t *testing.T) {
-	racks := uint64(4)
-	if testing.Short() {
-		racks = 1
-	}
-	for seed := range racks {
+	t.Parallel()
+	for seed := range slowtest.Count[uint64](t, 1, 4, "racks") {
 		text, nodes := randomRack(seed)
 		file := filepath.Join(t.TempDir(), "random.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -171,10 +172,11 @@ func (r *rack) nudge(t *testing.T, random *rand.Rand) {
 // A live run with one process per node, under at least 200 random changes made while
 // the clock runs, has the digest of its journal in memory and over NATS.
 func TestFuzzedLiveRunReplays(t *testing.T) {
+	t.Parallel()
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			if seed > 1 {
-				slow(t, "replays one more fuzzed run")
+				slowtest.Skip(t, "replays one more fuzzed run")
 			}
 			t.Logf("seed %d", seed)
 			r := up(t, "pcn-16to2", "--scheme", []string{"pcn", "dcqcn"}[seed%2], "--pace", "2ms/s")
@@ -220,6 +222,7 @@ func TestReplayReportsADifference(t *testing.T) {
 // Without recovery, killing a node stops the rack. The status names the node and the instant, the clock
 // does not continue, and the journal up to then is on disk and replays.
 func TestLiveRackKeepsStateWhenANodeDies(t *testing.T) {
+	t.Parallel()
 	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused", "--recover", "0")
 	r.do(t, "step", "400us")
 	r.do(t, "burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB", "--at", "450us")
@@ -319,6 +322,7 @@ func TestJournalSurvivesTheControllerBeforeTheFirstStep(t *testing.T) {
 // Envelopes that an impaired bus loses, repeats and delays are counted and shown, in a
 // live run and in a batch run, and no digest changes.
 func TestImpairedBusDoesNotChangeTheDigest(t *testing.T) {
+	t.Parallel()
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	r.do(t, "step", "100us")
 	if said := r.do(t, "impair", "--lose", "2%", "--repeat", "0.05", "--delay", "5%", "--nodes", "h0..h3, s0, s1"); !strings.Contains(said, "for 6 nodes: h0") {

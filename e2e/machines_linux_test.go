@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // machines are a LAN with the certificates and keys of the members.
@@ -116,6 +118,9 @@ func TestMachinesMatchMemory(t *testing.T) {
 		"free workers": {(*machines).rackfabBus, freeMachines},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "rackfab" {
+				slowtest.Skip(t, "runs the rack of machines once more")
+			}
 			n := len(tt.workers)
 			m := newMachines(t, n, tt.workers)
 			var servers []*exec.Cmd

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // nobody is an address at which nothing listens.
@@ -25,7 +27,7 @@ const nobody = "127.0.0.1:1"
 // without a restart. Compare opens on the burst of three schemes; its link restores the view,
 // and its pictures have legend, time and scenario.
 func TestPageComparesThreeSchemes(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	runs := filepath.Join(t.TempDir(), "runs")
 	address := pageLine.FindString(serve(t, "page", "--address", nobody, "--http", "127.0.0.1:0", "--runs", runs))
@@ -163,7 +165,7 @@ func pictures(t *testing.T, b *browser) {
 // which the header counts. A stopped NIC keeps the recovery from ending before the page
 // shows it.
 func TestPageShowsARecovery(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	r := up(t, "star-2", "--collector", "off", "--pace", "100us/s")
 	b := newBrowser(t, 1366, 768)
@@ -192,7 +194,7 @@ func TestPageShowsARecovery(t *testing.T) {
 // Without recovery, the page offers to start the clock of a rack that is paused at 0. A banner says that a node
 // failed, since when and why, in every view; and then that the rack is gone.
 func TestPageShowsALostRack(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused", "--collector", "off", "--pace", "100us/s", "--recover", "0")
 	b := newBrowser(t, 1366, 768)

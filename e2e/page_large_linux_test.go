@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // leafSpineRack returns a scenario file with leaves, hosts below each of them, and spines. An
@@ -78,7 +80,7 @@ func collapsedPage(t *testing.T, leaves, hosts, spines int, at string) (r *rack,
 // wheel, moves the drawing, finds a host of a closed leaf by its name, and reads why a link
 // is paused, and that one is cut.
 func TestPageShowsALargeRack(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	r, b := collapsedPage(t, 4, 30, 4, "60us")
 	b.until(t, drawnNICs+` === 0`)
@@ -133,7 +135,7 @@ func words(t *testing.T, b *browser) {
 // A rack of 1,008 nodes is usable: its leaves fit on the page, and after all are opened, only
 // what is in view has elements.
 func TestPageShowsAThousandNodes(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	r, b := collapsedPage(t, 30, 32, 18, "2us")
 	collapsed := value[float64](t, b, elements)

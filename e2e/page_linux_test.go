@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
@@ -48,7 +49,7 @@ const (
 // h0 under PFC but not under PCN. The user then pauses, goes back in time, and resumes.
 // The console stays empty, and the journal contains the burst.
 func TestPageInABrowser(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {

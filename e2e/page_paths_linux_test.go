@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // parallelRack is a rack whose leaf has two links to each of two spines.
@@ -26,7 +28,7 @@ flows: [{name: F, from: h0..h3, to: r0..r3, size: endless}]
 // The page draws parallel links side by side, each with its own load, and the panel of a NIC
 // shows its entropy moves.
 func TestPageShowsPaths(t *testing.T) {
-	slow(t, "operates a page in a browser")
+	slowtest.Skip(t, "operates a page in a browser")
 	browserPath(t)
 	file := filepath.Join(t.TempDir(), "parallel.yaml")
 	if err := os.WriteFile(file, []byte(parallelRack), 0o600); err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // typed returns the commands in the indented blocks of a document.
@@ -138,7 +140,7 @@ func TestDocumentsMatchPrintedOutput(t *testing.T) {
 
 // The table in the README is that of 20 variants.
 func TestReadmeMatchesPrintedVariants(t *testing.T) {
-	slow(t, "runs 20 variants of five schemes")
+	slowtest.Skip(t, "runs 20 variants of five schemes")
 	lines := printed(t, "run", "--repeat", "20", "--wide=false", "--output", filepath.Join(t.TempDir(), "run"))
 	shows(t, "../README.md", block(t, "../README.md", comparison, 2), lines[1:])
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // elsewhere maps the README's commands that another step runs to the file that runs
@@ -125,7 +127,7 @@ func bounded(args []string) []string {
 
 // Every command of the README, and of the list of commands, succeeds while a rack runs.
 func TestReadmeCommands(t *testing.T) {
-	slow(t, "runs every command of the README")
+	slowtest.Skip(t, "runs every command of the README")
 	first, listed, scenario := typed(t, "../README.md"), typed(t, "../docs/guide/commands.md"), sample(t)
 	if len(first) < 8 || len(listed) < 40 {
 		t.Fatalf("%d and %d commands", len(first), len(listed))

@@ -9,14 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
 // A run whose node and controller are killed has the digest of one that nothing happens to,
 // and its results count the recoveries.
 func TestRunRecoversFromKills(t *testing.T) {
+	t.Parallel()
 	want := start(t, "--bus", "memory", "--scheme", "pcn", "--duration", long).results(t)
-	for _, victim := range []string{"h5", "s1", "controller"} {
+	for _, victim := range slowtest.First(t, 1, []string{"s1", "h5", "controller"}, "victims") {
 		t.Run(victim, func(t *testing.T) {
 			r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
 			r.underWay(t)
@@ -38,6 +40,7 @@ func TestRunRecoversFromKills(t *testing.T) {
 // changes, and its journal replays. The journal that the next controller continues is that
 // of the earlier one.
 func TestLiveRackRecoversFromKills(t *testing.T) {
+	t.Parallel()
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused", "--processes", "3")
 	r.do(t, "step", "400us")
 	for i, victim := range []string{"worker", "controller", "worker"} {

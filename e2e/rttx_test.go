@@ -10,9 +10,10 @@ import (
 // So does one with a sender that uses both signals. Counts and rewritten bytes are
 // included.
 func TestConversionOverNATSMatchesMemory(t *testing.T) {
+	t.Parallel()
 	args := []string{"rttx-16to2", "--scheme", "timely-ecn,timely-rttx", "--duration", short}
 	memory := start(t, append(args, "--bus", "memory")...).results(t)
-	nats := start(t, append(args, "--bus", "nats")...).results(t)
+	nats := start(t, append(args, overNATS()...)...).results(t)
 	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
 		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
 	}

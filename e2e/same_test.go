@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/measure"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
@@ -51,7 +52,7 @@ type written struct {
 // threads of Go, and in a program with the race detector, which finds no race. The
 // containers' test compares digests.
 func TestSameSeedSameBytes(t *testing.T) {
-	slow(t, "executes a hundred runs")
+	slowtest.Skip(t, "executes a hundred runs")
 	runs := 100
 	if text := os.Getenv(runsAlike); text != "" {
 		n, err := strconv.Atoi(text)

@@ -8,12 +8,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // The guide's additions to a copy of the repository make a working scheme: every command
 // of the guide succeeds there, and the guide's runs print rows of the scheme.
 func TestSchemeGuide(t *testing.T) {
-	slow(t, "compiles and tests a copy of the repository")
+	slowtest.Skip(t, "compiles and tests a copy of the repository")
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/guide/scheme.md")
 	if err != nil {

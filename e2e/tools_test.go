@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // wantAll is the environment variable that makes tests fail instead of being skipped if
@@ -33,6 +35,16 @@ func installed(t testing.TB, hint string, names ...string) string {
 	return ""
 }
 
+// overNATS returns the flags of a run over NATS: in three processes, or with a process per node if
+// slow tests run.
+func overNATS() []string {
+	flags := []string{"--bus", "nats"}
+	if !slowtest.Enabled() {
+		flags = append(flags, "--processes", "3")
+	}
+	return flags
+}
+
 // tool returns the path of a program that `make name` builds: the value of variable, or
 // the program on the PATH.
 func tool(t *testing.T, name, variable string) string {
@@ -41,15 +53,4 @@ func tool(t *testing.T, name, variable string) string {
 		return path
 	}
 	return installed(t, "set "+variable+" to $(make -s "+name+")", name)
-}
-
-// runSlow is the environment variable that runs tests of more than about 10 s.
-const runSlow = "RACKFAB_SLOW"
-
-// slow skips a test that takes long, unless runSlow is set.
-func slow(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv(runSlow) == "" {
-		t.Skipf("%s: set %s=1", why, runSlow)
-	}
 }

@@ -48,6 +48,7 @@ func runExporting(t *testing.T, collector string, flags ...string) string {
 // The same run has the same traces over the bus and in memory: IDs, names, parents,
 // times, attributes and events.
 func TestTracesOverNATSMatchMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a rack")
 	}

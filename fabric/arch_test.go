@@ -106,6 +106,7 @@ var rules = []rule{
 	{"cmd/rackfab/internal/batch", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/engine", "cmd/rackfab/internal/load", "fabric/...", "report/...", "services/controller", "services/torture/...", "study", "sweep"}, nil, "batch runs end by themselves; commands for live racks are in live"},
 	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/scenariofile", "fabric/topology", "fabric/unit", "identity", "kubernetes", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every package"},
+	{"e2e/slowtest", none, none, "tests of every package ask whether slow tests run"},
 	{"compose", []string{"..."}, nil, "the container rack is generated from facts of every package"},
 	{"kubernetes", []string{"bus", "compose", "fabric/topology"}, nil, "manifests are text with names, ports and command lines; processes are started by Kubernetes"},
 }
@@ -284,7 +285,7 @@ func refuse(r rule, dir, imported string, test bool) string {
 }
 
 func refuseOurs(r rule, dir, imported string, test bool) string {
-	if test && (imported == dir || within(imported, "fabric")) {
+	if test && (imported == dir || imported == "e2e/slowtest" || within(imported, "fabric")) {
 		return ""
 	}
 	// A package under fabric may import its own parts.

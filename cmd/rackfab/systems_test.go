@@ -12,6 +12,8 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // withoutForeignBodies parses a file, that of a dependency without the bodies of its functions: they
@@ -33,9 +35,7 @@ func withoutForeignBodies(set *token.FileSet, name string, text []byte) (*ast.Fi
 // All packages and their tests compile for the systems on which rackfab runs, and pass go vet there.
 // The test checks types and generates no code: six builds take many times as long (make builds).
 func TestOtherSystemsCompile(t *testing.T) {
-	if os.Getenv("RACKFAB_SLOW") == "" {
-		t.Skip("takes about a minute: set RACKFAB_SLOW=1")
-	}
+	slowtest.Skip(t, "checks the types of every package for six systems")
 	for _, target := range []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"} {
 		t.Run(target, func(t *testing.T) {
 			system, machine, _ := strings.Cut(target, "/")

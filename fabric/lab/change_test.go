@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
@@ -86,10 +87,11 @@ func contended(t *testing.T, scheme string) *topology.Scenario {
 // A run under random changes always has the same digest: in one go, in windows, with
 // changes made one by one during the run, and after writing and reading a file.
 func TestRandomChangesKeepTheDigest(t *testing.T) {
+	seeds := slowtest.Count[uint64](t, 1, 4, "seeds of each scheme")
 	for i, scheme := range cc.Schemes {
 		t.Run(scheme.Name, func(t *testing.T) {
 			base := looped(t, scheme.Name)
-			for seed := uint64(10 * i); seed < uint64(10*i)+4; seed++ {
+			for seed := uint64(10 * i); seed < uint64(10*i)+seeds; seed++ {
 				s := steering.New(base, seed).Extend(base, 0, base.Duration, 40)
 				want := digest(t, newLab(t, s))
 				random := rand.New(rand.NewPCG(seed, 1))

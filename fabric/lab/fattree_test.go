@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -46,7 +47,7 @@ func TestFatTreesCompleteUnderEveryScheme(t *testing.T) {
 func TestFlowsSurviveTheFailureOfASpine(t *testing.T) {
 	text, _ := scenariofile.Builtin("path-failure")
 	slower := strings.ReplaceAll(string(text), "00Gbps", "0Gbps")
-	for _, scheme := range cc.Names() {
+	for _, scheme := range slowtest.First(t, 5, cc.Names(), "schemes") {
 		t.Run(scheme, func(t *testing.T) {
 			s, err := scenariofile.ParseWith("path-failure", []byte(slower), []topology.Setting{{Key: "scheme", Value: scheme}})
 			if err != nil {

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"testing"
 
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -37,7 +38,7 @@ func pauseFrames(run *measure.Run) (sum int64) {
 // and Hadoop.
 // docs/comparison.md has loads from 0.3 to 0.7 with three seeds, and 20 seeds at 0.5.
 func TestPCNOnPublishedWorkloads(t *testing.T) {
-	for _, sizes := range []string{"websearch", "hadoop"} {
+	for _, sizes := range slowtest.First(t, 1, []string{"hadoop", "websearch"}, "distributions") {
 		runs := map[string]*measure.Run{}
 		for _, scheme := range []string{"qcn", "dcqcn", "timely", "pcn"} {
 			runs[scheme] = measured(t, loaded(t, sizes, scheme))

@@ -28,6 +28,7 @@ func (frozen) RunScenario(q *rackfabv1.RunScenarioRequest, s rackfabv1.FabricSer
 // A client whose controller falls silent during a run returns an error that says so. Before
 // the run has begun, the controller may wait for nodes for longer.
 func TestSilentControllerEndsTheCall(t *testing.T) {
+	t.Parallel()
 	server, err := serve.ListenAs("", nil, serve.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -124,6 +124,7 @@ func TestPausedRackNamesASilentProcess(t *testing.T) {
 // The status of a live run reports what the processes report, and the process that is
 // silent.
 func TestStatusNamesASilentProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, NodeLimit)
 	beat := make(chan *rackfabv1.RunProgress)
 	stuck := func(_ *fake, s rackfabv1.NodeService_RunServer) error {

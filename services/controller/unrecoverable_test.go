@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -123,12 +124,8 @@ func (u *unrecoverable) run(t *testing.T, text []byte) error {
 // link or a bus that is broken permanently, or for a node that is silent, or that has ended and
 // is not started again.
 func TestUnrecoverableRunsAreDiagnosed(t *testing.T) {
-	schedules := uint64(50)
-	if testing.Short() {
-		schedules = 6
-	}
 	text := []byte(strings.NewReplacer("16KB", "endless", "100us", "200ms").Replace(pair))
-	for seed := range schedules {
+	for seed := range slowtest.Count[uint64](t, 8, 50, "schedules") {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			u := drawn(seed)
@@ -148,6 +145,7 @@ func TestUnrecoverableRunsAreDiagnosed(t *testing.T) {
 // A live run that stalls stops its clock permanently, whatever Recover permits, and its status
 // says why.
 func TestStalledLiveRunFails(t *testing.T) {
+	t.Parallel()
 	r := newRigWith(t, Options{Stall: 12 * reportEvery, Recover: NodeLimit})
 	text := strings.NewReplacer("16KB", "endless", "100us", "200ms").Replace(pair)
 	link := &breaker{left: 40, from: "h1", to: "s0"}
@@ -197,6 +195,7 @@ func TestProgressIsNoStall(t *testing.T) {
 
 // A rack whose clock has not been started yet does not stall, however long that takes.
 func TestPausedRackIsNoStall(t *testing.T) {
+	t.Parallel()
 	r := started(t, Options{Stall: reportEvery})
 	for range 2 { // each Watch sends a status per tick
 		ctx, end := context.WithCancel(t.Context())

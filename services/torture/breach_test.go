@@ -3,13 +3,13 @@ package torture
 import (
 	"encoding/binary"
 	"errors"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/e2e/slowtest"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -25,9 +25,7 @@ const (
 // A campaign finds each way in which the link protocol can be broken: within a few schedules, a
 // run fails, has another digest, or hangs.
 func TestBreachesAreFound(t *testing.T) {
-	if os.Getenv(runSlow) == "" {
-		t.Skipf("runs dozens of schedules, and some of them until they hang: set %s=1", runSlow)
-	}
+	slowtest.Skip(t, "runs dozens of schedules, and some of them until they hang")
 	const schedules = 40
 	for name, breach := range map[string]func() breach{
 		"a promise too far": promiseTooFar, "a resend lost": resendLost, "a duplicate taken": duplicateTaken,

@@ -1,25 +1,20 @@
 package torture
 
 import (
-	"os"
 	"testing"
 	"time"
+
+	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
 // leastBegun is the least number of faults that begin before the end of a run.
 const leastBegun = 10
 
-// runSlow is the environment variable that runs tests of more than about 10 s.
-const runSlow = "RACKFAB_SLOW"
-
 // TRUST-1: runs under schedules of at least ten faults each have the digest of the lab, lose
 // nothing that is lossless, have its figures at every step, and come to their end. A run that
 // does not ends the campaign, and the error has its seed.
 func TestSchedulesKeepTheDigest(t *testing.T) {
-	schedules, patience := 12, 2*time.Minute // the machine may be busy
-	if os.Getenv(runSlow) != "" {
-		schedules = 2000
-	}
+	schedules, patience := slowtest.Count(t, 12, 2000, "schedules"), 2*time.Minute // the machine may be busy
 	runs, batches, changes, lossless := 0, 0, 0, 0
 	err := Run(t.Context(), Options{
 		Scenario: Scenario(), Seed: 1, Schedules: schedules, Racks: 4, Patience: patience,
