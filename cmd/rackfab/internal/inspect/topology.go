@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,14 @@ func topologyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := load.Warn(c.ErrOrStderr(), load.UnderSchemes(s)...); err != nil {
+				under := load.UnderSchemes(s)
+				if err := load.Warn(c.ErrOrStderr(), under...); err != nil {
 					return err
+				}
+				if slices.ContainsFunc(under, lossless) {
+					if err := load.WriteWarnings(c.ErrOrStderr(), cyclicRoutes(s)); err != nil {
+						return err
+					}
 				}
 				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: valid: %d nodes, %d links, %d flows\n", args[0], len(s.Nodes), len(s.Links), len(s.Flows))
 				return err
@@ -39,6 +46,23 @@ func topologyCommand() *cobra.Command {
 		},
 		showCommand())
 	return c
+}
+
+// lossless reports whether a switch has PFC.
+func lossless(s *topology.Scenario) bool {
+	return slices.ContainsFunc(s.AsBuilt().Nodes, func(n topology.Node) bool { return n.Kind == topology.Switch && len(n.Switch.Lossless) > 0 })
+}
+
+// cyclicRoutes warns of a cyclic buffer dependency, if the routes in use have one.
+func cyclicRoutes(s *topology.Scenario) []scenariofile.Fault {
+	var links []string
+	for _, h := range routes.Cycle(s) {
+		links = append(links, s.Nodes[h.Node].Name+"->"+s.PeerName(h.End))
+	}
+	if links == nil {
+		return nil
+	}
+	return []scenariofile.Fault{{Key: "links", What: "frames can wait in a cycle: " + strings.Join(links, ", ") + "; with PFC these links can pause one another permanently, a deadlock"}}
 }
 
 func showCommand() *cobra.Command {
