@@ -39,3 +39,13 @@ func (c *PauseClock) Total(now unit.Time) unit.Time {
 	}
 	return c.total
 }
+
+// Stuck is the buffer of an ingress port and class of a switch that pauses its peer while all its
+// frames wait at egress ports whose peers pause the class. A PFC deadlock is a cycle of them.
+type Stuck struct {
+	Ingress Port     `json:"ingress"`
+	Class   Priority `json:"class"`
+	Egress  []Port   `json:"egress"` // ports at which the frames wait, ascending
+	// Since is the latest instant at which a pause of these ports began.
+	Since unit.Time `json:"since_ps"`
+}

@@ -96,7 +96,7 @@ func important(s *topology.Scenario, variants []Variant, all []measure.Figure) (
 			add(class.Slowdown[2])
 		}
 	}
-	add(measure.ProgramTime, measure.FailureRecovery, measure.Drops)
+	add(measure.ProgramTime, measure.FailureRecovery, measure.Drops, measure.DeadlockedLinks)
 	list = append(list, totalPauses)
 	add(measure.Recovery)
 	if v := victimOf(s, variants); v != nil {

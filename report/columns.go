@@ -29,6 +29,9 @@ func figuresOf(s *topology.Scenario, runs []*measure.Run) (list []measure.Figure
 		list = append(list, measure.ProgramTime, measure.ProgramSteps)
 	}
 	list = append(list, measure.Drops)
+	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Deadlocks != nil }) {
+		list = append(list, measure.DeadlockedLinks)
+	}
 	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Errors != nil }) {
 		list = append(list, measure.LinkLost, measure.LinkDamaged)
 	}
@@ -137,6 +140,9 @@ func notes(s *topology.Scenario, variants []Variant) (list []string) {
 		list = append(list, fmt.Sprintf("%s: the slowest of %d flows are %s Gbit/s; results.json has all", v.Value, len(v.Run.Flows), strings.Join(slowest, ", ")))
 	}
 	for _, v := range variants {
+		for i := range v.Run.Deadlocks {
+			list = append(list, fmt.Sprintf("%s: PFC deadlock: %s", v.Value, &v.Run.Deadlocks[i]))
+		}
 		list = append(list, waiting(v)...)
 	}
 	if more := len(s.Collectives) - maxColumns; more > 0 {

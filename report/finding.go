@@ -49,7 +49,15 @@ func clauses(s *topology.Scenario, victim *victim, v *Variant) (parts []string) 
 	if victim == nil {
 		parts = append(parts, singlesClause(s, v, all.Flows))
 	}
-	return append(parts, failureClause(v), lossClause(v, victim != nil))
+	return append(parts, failureClause(v), lossClause(v, victim != nil), deadlockClause(v))
+}
+
+// deadlockClause says how many links a PFC deadlock keeps paused, "" without a deadlock.
+func deadlockClause(v *Variant) string {
+	if !v.any(measure.DeadlockedLinks) {
+		return ""
+	}
+	return "a PFC deadlock keeps " + v.counted(measure.DeadlockedLinks, "link") + " paused in a cycle"
 }
 
 // mostWithin says in which time 99 % of what is done were done, and nothing of a run in which nothing is done.

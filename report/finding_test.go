@@ -231,6 +231,25 @@ func TestFindingOfLosses(t *testing.T) {
 	}
 }
 
+// PCN-63: A deadlock is in the sentence, in a column and in a note of the table, which names the cycle.
+func TestFindingOfADeadlock(t *testing.T) {
+	s := &topology.Scenario{Name: "ring", Duration: 1}
+	run := &measure.Run{Deadlocks: []measure.Deadlock{{Class: 3, Links: []string{"a->b", "b->a"}, Since: 94_350_000}}}
+	if got, want := deadlockClause(variantOf(run)), "a PFC deadlock keeps 2 links paused in a cycle"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := deadlockClause(variantOf(&measure.Run{})); got != "" {
+		t.Error(got)
+	}
+	table := VariantsOf("", "scheme", s, []Variant{{Value: "pfc", Run: run}})
+	if want := "pfc: PFC deadlock: a->b, b->a in class 3, since 0.09435 ms"; !slices.Contains(table.Notes, want) {
+		t.Errorf("%q, want %s", table.Notes, want)
+	}
+	if !slices.ContainsFunc(table.Columns, func(c Column) bool { return c.Group == "PFC deadlock" }) {
+		t.Errorf("columns %v", table.Columns)
+	}
+}
+
 // measureBlocked returns the links on which a PAUSE blocks the first flow.
 func measureBlocked(s *topology.Scenario) string {
 	v := victimOf(s, []Variant{{Run: burstRun("a", -1)}})

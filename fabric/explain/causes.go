@@ -2,8 +2,10 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -19,7 +21,7 @@ func (r *Report) causes(b *strings.Builder) {
 	r.path(b)
 	fmt.Fprintf(b, "\n3. Why %s stayed paused: %s of %s, %d PAUSE frames\n", y, brief(r.Paused), r.To-r.From, r.Frames)
 	for i := range r.Chain {
-		r.Chain[i].kept(b)
+		r.Chain[i].kept(b, deadlockOf(r.Deadlocks, r.Chain[i].Link))
 	}
 	r.victims(b, y)
 	if len(r.Spread) > 0 {
@@ -97,8 +99,30 @@ func (r *Report) path(b *strings.Builder) {
 	}
 }
 
-// kept writes why a link of the chain stayed paused.
-func (s *Step) kept(b *strings.Builder) {
+// deadlockOf returns the deadlock in which PAUSE on a link, "x->y", pauses the direction from y to x, nil if there is none.
+func deadlockOf(all []measure.Deadlock, link string) *measure.Deadlock {
+	x, y, _ := strings.Cut(link, "->")
+	y, parallel, ok := strings.Cut(y, "#")
+	if x = y + "->" + x; ok {
+		x += "#" + parallel
+	}
+	for i := range all {
+		if slices.Contains(all[i].Links, x) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// deadlocks writes the PFC deadlocks at the end of the range.
+func (r *Report) deadlocks(b *strings.Builder) {
+	for i := range r.Deadlocks {
+		fmt.Fprintf(b, "\nPFC deadlock: %s\n  each is paused because frames that have passed it wait for the next one: no frame moves again\n", &r.Deadlocks[i])
+	}
+}
+
+// kept writes why a link of the chain stayed paused. d is the deadlock that it is part of, or nil.
+func (s *Step) kept(b *strings.Builder, d *measure.Deadlock) {
 	x, y, _ := strings.Cut(s.Link, "->")
 	c, k := &s.Cause, s.Kept
 	if k == nil {
@@ -119,6 +143,9 @@ func (s *Step) kept(b *strings.Builder) {
 	}
 	if k.Downstream > 0 {
 		fmt.Fprintf(b, "    %d by downstream PAUSE: %s had paused %s\n", k.Downstream, c.Egress, x)
+	}
+	if d != nil {
+		fmt.Fprintf(b, "    the last one does not end, by the PFC deadlock since %s\n", brief(d.Since))
 	}
 	if k.Arrived > 0 {
 		fmt.Fprintf(b, "    between a RESUME and the next PAUSE, frames from %s for %s arrived at %s and left at %s\n", y, c.Egress, gigabits(k.Arrived), gigabits(k.Left))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -79,6 +80,8 @@ type Report struct {
 	Spread []Spread `json:"spread"`
 	// Rates are the CC rate limits of the flows that crossed the link.
 	Rates []Rate `json:"rates"`
+	// Deadlocks are the PFC deadlocks of the rack at the end of the range.
+	Deadlocks []measure.Deadlock `json:"deadlocks,omitempty"`
 	// Errors counts the frames that the link lost or damaged, by direction.
 	Errors []Errors `json:"link_errors,omitempty"`
 }
@@ -291,6 +294,7 @@ func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
 		return nil, nil
 	}
 	r := o.report()
+	r.Deadlocks = measure.Deadlocks(s, q.To, func(node int) []fabric.Stuck { return measure.StuckOf(l.Machine(node)) })
 	if r.First == nil {
 		return r, nil
 	}

@@ -24,6 +24,9 @@ func (o *observer) verdict(r *Report) string {
 	if r.First != nil {
 		text += ": " + r.First.sentence(r.Chain[len(r.Chain)-1].Cause.Kind)
 	}
+	if d := deadlockOf(r.Deadlocks, r.Link); d != nil {
+		text += "; since " + brief(d.Since) + " it is part of a PFC deadlock"
+	}
 	return text
 }
 
@@ -51,6 +54,7 @@ func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "PAUSE on %s, class %d, from %s to %s, of %s under %s\n\n%s\n", r.Link, r.Class, r.From, r.To, r.Scenario, r.Scheme, r.Verdict)
 	if !r.Limits.NeverPause {
 		r.causes(&b)
+		r.deadlocks(&b)
 		r.limits(&b)
 		r.timeline(&b)
 		r.pauses(&b)

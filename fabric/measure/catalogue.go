@@ -19,12 +19,19 @@ var (
 			"the payload rate of their bottleneck, or of their goodput before the burst if that was less already")
 	Recovery = span("recovery_ms", "ms", "recovery", func(r *Run) unit.Time { return r.Recovery }).until((*Run).Unrecovered).without((*Run).nothingToLose).means(
 		"the time from the burst until the long flows again average 95 % over 1 ms. Unlike the dip it excludes a scheme's own later oscillation")
-	Drops        = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
-	LinkLost     = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
-	LinkReplayed = count("link_replayed", "link errors", "replayed", func(r *Run) int64 { return r.Replayed }).means("frames that ports transmitted again on links with retry")
-	LinkDamaged  = count("link_damaged", "link errors", "damaged", func(r *Run) int64 { return r.LinkDamaged })
-	Retransmits  = count("retransmits", "", "retransmitted", func(r *Run) int64 { return r.Retransmits })
-	FrameHops    = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
+	Drops           = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
+	LinkLost        = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
+	LinkReplayed    = count("link_replayed", "link errors", "replayed", func(r *Run) int64 { return r.Replayed }).means("frames that ports transmitted again on links with retry")
+	LinkDamaged     = count("link_damaged", "link errors", "damaged", func(r *Run) int64 { return r.LinkDamaged })
+	Retransmits     = count("retransmits", "", "retransmitted", func(r *Run) int64 { return r.Retransmits })
+	DeadlockedLinks = count("deadlocked_links", "PFC deadlock", "links", func(r *Run) int64 {
+		n := 0
+		for i := range r.Deadlocks {
+			n += len(r.Deadlocks[i].Links)
+		}
+		return int64(n)
+	}).means("directions of links that are paused in a cycle at the end of the run: no frame passes them again")
+	FrameHops = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
 )
 
 // Cost has the figures of the emulation itself. They depend on the machine, so that only

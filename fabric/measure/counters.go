@@ -30,8 +30,9 @@ type counting interface {
 	ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters]
 }
 
-// Count reads the nonzero counters of the node's machine at the end of the run.
+// Count reads the nonzero counters of the node's machine, and its stuck buffers, at the end of the run.
 func (r *Recorder) Count(m fabric.Machine) {
+	r.result.Stuck = StuckOf(m)
 	c, ok := m.(counting)
 	if !ok {
 		return

@@ -45,6 +45,7 @@ type NodeResult struct {
 	Failed      []Failure      `json:"failed,omitempty"`  // failed and refused commands of this node
 	Steps       []StepTime     `json:"steps,omitempty"`   // by step of the host's program; empty if none was done
 	Paused      []Span         `json:"held,omitempty"`    // times in which PAUSE blocked a class of this NIC, in order; empty for a switch
+	Stuck       []fabric.Stuck `json:"stuck,omitempty"`   // buffers of a switch at the end of the run
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's nonzero counters at the end of the run.
 	Counters map[string]uint64 `json:"counters,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -67,10 +68,11 @@ type Run struct {
 	PausedOutside unit.Time    `json:"paused_outside_ps"`
 	Loss          unit.Time    `json:"loss_ps"` // throughput dip
 	Recovery      unit.Time    `json:"recovery_ps"`
-	Credit        *Credit      `json:"credit,omitempty"`   // for schemes that grant credit
-	Failure       *Outage      `json:"failure,omitempty"`  // if a link fails
-	Parallel      []Parallel   `json:"parallel,omitempty"` // use of parallel links
-	Settled       *Settled     `json:"settled,omitempty"`  // of endless single flows alone
+	Credit        *Credit      `json:"credit,omitempty"`    // for schemes that grant credit
+	Failure       *Outage      `json:"failure,omitempty"`   // if a link fails
+	Parallel      []Parallel   `json:"parallel,omitempty"`  // use of parallel links
+	Settled       *Settled     `json:"settled,omitempty"`   // of endless single flows alone
+	Deadlocks     []Deadlock   `json:"deadlocks,omitempty"` // at the end of the run
 	Pauses        []Pause      `json:"pauses"`
 	Errors        []LinkErrors `json:"link_errors,omitempty"`
 	Flows         []Flow       `json:"flows"`
@@ -201,6 +203,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.direction(ways[topology.Back], b, a)
 	}
 	ends := completions(nodes)
+	run.Deadlocks = Deadlocks(s, s.Duration, func(node int) []fabric.Stuck { return nodes[node].Stuck })
 	run.Credit = creditOf(nodes)
 	run.Failure, run.Parallel = failure(s, run.Series.Goodput), parallels(s, nodes, ports)
 	run.Settled = settled(s, run.Series)

@@ -50,6 +50,30 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 	}
 }
 
+// Stuck lists the buffers that pause their peers while all their frames wait at paused egress ports, by
+// class and ingress port.
+func (s *Switch) Stuck() (list []fabric.Stuck) {
+	for class := range fabric.Priority(fabric.Priorities) {
+		waiting := make([]fabric.Stuck, len(s.ports)) // by ingress port
+		moving := make([]bool, len(s.ports))
+		s.Waiting(class, func(from, to fabric.Port, _ fabric.FlowID, _ unit.Bytes) {
+			w, pauses := &waiting[from], &s.ports[to].pauses
+			if pauses.set&(1<<class) == 0 {
+				moving[from] = true
+			} else if k := len(w.Egress); k == 0 || w.Egress[k-1] != to {
+				w.Egress, w.Since = append(w.Egress, to), max(w.Since, pauses.since[class])
+			}
+		})
+		for i := range waiting {
+			if w := &waiting[i]; len(w.Egress) > 0 && !moving[i] && s.ports[i].xoff.set&(1<<class) != 0 {
+				w.Ingress, w.Class = fabric.Port(i), class
+				list = append(list, *w)
+			}
+		}
+	}
+	return list
+}
+
 // Joined returns the bytes of a class that joined the egress queue of a port since
 // the start of the run, the bytes queued there now, and whether the peer pauses the
 // class.
