@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -28,9 +29,10 @@ const (
 
 // natsConn is a connection to a NATS server.
 type natsConn struct {
-	nc   *nats.Conn
-	back chan struct{}
-	lost atomic.Bool
+	nc            *nats.Conn
+	back          chan struct{}
+	lost          atomic.Bool
+	local, remote string // ends of the first connection
 }
 
 // ErrRefused means that the bus is reachable, but refuses the connection or an
@@ -138,7 +140,7 @@ func DialAs(urls, name string, a Access) (Conn, error) {
 		nc.Close()
 		return nil, fmt.Errorf("bus %s carries at most %d bytes a message, need %d", url, nc.MaxPayload(), MaxEnvelope)
 	}
-	c.nc = nc
+	c.nc, c.local, c.remote = nc, nc.LocalAddr(), nc.ConnectedAddr()
 	return c, nil
 }
 
@@ -148,6 +150,29 @@ func refusal(err error) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
+}
+
+// OutOfReach reports whether an error of DialAs, or of an operation of a Conn, means that the
+// bus cannot be reached now, but may be later: its server or its machine has not started yet,
+// or the connection was lost. A refusal, an invalid address or certificate is no such error.
+func OutOfReach(err error) bool {
+	var network net.Error
+	var address *net.AddrError
+	var end *net.OpError
+	switch {
+	case errors.Is(err, ErrRefused), errors.As(err, &address):
+		return false
+	case errors.As(err, &end) && (end.Op == "remote error" || end.Op == "local error"): // an alert of TLS
+		return false
+	case errors.As(err, &network), errors.Is(err, io.EOF):
+		return true
+	}
+	for _, lost := range []error{nats.ErrNoServers, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrReconnectBufExceeded} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return false
 }
 
 // dialer opens the socket to a server.
@@ -193,9 +218,9 @@ func (c *natsConn) Flush() error {
 // Reconnects returns how often the connection was lost and restored.
 func (c *natsConn) Reconnects() int64 { return int64(c.nc.Stats().Reconnects) }
 
-// Ends returns the addresses of the two ends of the connection, "192.0.2.2:40123", ""
-// while it is lost.
-func (c *natsConn) Ends() (local, remote string) { return c.nc.LocalAddr(), c.nc.ConnectedAddr() }
+// Ends returns the addresses of the two ends of the connection as it was established first,
+// "192.0.2.2:40123".
+func (c *natsConn) Ends() (local, remote string) { return c.local, c.remote }
 
 // Lost reports whether the connection is lost and not yet restored. Unlike the methods of
 // nats.Conn, it does not wait for a blocked write.

@@ -9,6 +9,17 @@ import (
 	"github.com/rackfab/rackfab/e2e/slowtest"
 )
 
+// TRUST-13: A process that is killed while it is cut off from the bus joins again when the bus is back.
+// The seeds are of schedules that ended so before processes waited for the bus.
+func TestProcessKilledWhileCutOff(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []string{"880053", "881051", "883069"} {
+		if out, err := exec.Command(program, "torture", "--kind", "processes", "--patience", "2m", "--seed", seed, "--schedules", "1").CombinedOutput(); err != nil {
+			t.Errorf("seed %s: %v\n%s", seed, err, out)
+		}
+	}
+}
+
 // TRUST-3: Racks of real processes under seeded faults have the digest of the lab; with RACKFAB_SLOW,
 // 40 of them.
 func TestRacksOfProcessesUnderFaults(t *testing.T) {

@@ -160,6 +160,14 @@ func Users(dir, rack string, free []string, workers ...[]string) ([]bus.User, er
 	return users, errors.Join(faults...)
 }
 
+// missingError describes files that are missing, as fs.ErrNotExist does, in other words.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// Is reports whether target is fs.ErrNotExist.
+func (missingError) Is(target error) bool { return target == fs.ErrNotExist }
+
 // onBus returns the names of the members in a folder that use the bus.
 func onBus(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
@@ -178,7 +186,7 @@ func onBus(dir string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: not the folder of a node or of the controller", dir)
+		return nil, missingError(dir + ": not the folder of a node or of the controller")
 	}
 	return names, nil
 }

@@ -41,7 +41,7 @@ func Load(dir, member string) (*TLS, error) {
 	home := filepath.Join(dir, member)
 	if _, err := os.Stat(home); err != nil {
 		if home = dir; !isFile(filepath.Join(dir, leafFile)) {
-			return nil, fmt.Errorf("no certificate of %s in %s: `rackfab certs --output %[2]s` creates them", member, dir)
+			return nil, missingError(fmt.Sprintf("no certificate of %s in %s: `rackfab certs --output %[2]s` creates them", member, dir))
 		}
 	}
 	t, err := load(home, time.Now())

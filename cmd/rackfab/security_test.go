@@ -210,7 +210,7 @@ func (r *secureRack) replays(t *testing.T) {
 func TestUnusableCertificateFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	missing := filepath.Join(t.TempDir(), "none")
-	for _, args := range []string{"status", "run star-2", "run star-2 --controller 127.0.0.1:1", "up star-2 --address 127.0.0.1:0", "health 127.0.0.1:1", "controller --bus nats://127.0.0.1:1", "bus --open"} {
+	for _, args := range []string{"status", "run star-2", "run star-2 --controller 127.0.0.1:1", "up star-2 --address 127.0.0.1:0", "health 127.0.0.1:1", "controller --bus nats://127.0.0.1:1 --wait 0", "bus --open --wait 0"} {
 		c := root()
 		c.SetArgs(append(strings.Fields(args), "--tls", missing))
 		c.SetOut(io.Discard)

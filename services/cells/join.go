@@ -10,6 +10,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // Options select the workers of a pool.
@@ -35,7 +36,7 @@ type Pool struct {
 // Join waits until the workers have joined the bus, at most for discovery.JoinLimit.
 func Join(ctx context.Context, o Options) (*Pool, error) {
 	o.Access.TLS = o.TLS.Client("")
-	conn, err := bus.DialAs(o.Bus, "client", o.Access)
+	conn, err := startup.Dial(ctx, startup.Limit, o.Bus, "client", o.Access)
 	if err != nil {
 		return nil, err
 	}

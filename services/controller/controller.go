@@ -20,6 +20,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // NodeLimit is the default time that the controller waits for its nodes to
@@ -33,7 +34,8 @@ type Options struct {
 	TLS       *identity.TLS // of the controller, on gRPC and bus; nil for plain TCP
 	Rack      string        // name of the rack on the bus
 	Listen    string        // address of the gRPC server; "" for a free loopback port
-	NodeLimit time.Duration // 0 for NodeLimit
+	Wait      time.Duration // for the bus at the start; 0 for one attempt
+	NodeLimit time.Duration // for the nodes; 0 for NodeLimit
 	Silence   time.Duration // of a node in a run, after which the run fails; 0 for serve.BeatLimit
 	Stall     time.Duration // without progress of a run, after which it fails; 0 for StallLimit
 	Recover   time.Duration // that a run waits for a lost process to be started again; 0 ends the run at a loss
@@ -49,7 +51,7 @@ type Options struct {
 // Main runs a controller process until ctx ends.
 func Main(ctx context.Context, o Options) error {
 	o.Access.TLS = o.TLS.Client("")
-	conn, err := bus.DialAs(o.Bus, "controller", o.Access)
+	conn, err := startup.Dial(ctx, o.Wait, o.Bus, "controller", o.Access)
 	if err != nil {
 		return err
 	}
@@ -61,14 +63,16 @@ func Main(ctx context.Context, o Options) error {
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	o.NodeLimit, o.Silence = cmp.Or(o.NodeLimit, NodeLimit), cmp.Or(o.Silence, serve.BeatLimit)
 	o.Stall = cmp.Or(o.Stall, StallLimit)
-	directory, err := discovery.Watch(conn, o.Rack)
+	directory, err := startup.Await(ctx, o.Wait, "the bus", bus.OutOfReach, func() (*discovery.Directory, error) {
+		return discovery.Watch(conn, o.Rack)
+	})
 	if err != nil {
 		return err
 	}
 	defer directory.Close()
 	var collector *grpc.ClientConn
 	if o.Collector != "" {
-		if collector, err = telemetry.Dial(o.Collector, o.TLS); err != nil {
+		if collector, err = telemetry.Await(ctx, o.Wait, o.Collector, o.TLS); err != nil {
 			return fmt.Errorf("collector: %w", err)
 		}
 		defer collector.Close()

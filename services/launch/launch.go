@@ -30,9 +30,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // Options configure a rack.
@@ -74,11 +76,12 @@ const readyLimit = 30 * time.Second
 
 // Rack is a running rack: the processes of all its roles. Close ends them.
 type Rack struct {
-	o        Options       // Bus and Access are those of an external bus, without the login in the URL
-	name     string        // on the bus
-	url      string        // of the bus
-	keys     keys          // of the rack's own bus; nil with an external bus
-	patience time.Duration // time for a process to end when stopped
+	o        Options                   // Bus and Access are those of an external bus, without the login in the URL
+	name     string                    // on the bus
+	url      string                    // of the bus
+	keys     keys                      // of the rack's own bus; nil with an external bus
+	patience time.Duration             // time for a process to end when stopped
+	pause    func(time.Duration) error // before a restart; its error is the end of the rack
 	spawner  *spawn.Spawner
 	client   *controller.Client
 	address  string // of the controller
@@ -141,6 +144,7 @@ func newRack(o Options) (r *Rack, err error) {
 		patience: spawn.StopLimit, spawner: spawner, nodes: map[string]*supervised{}, hosted: make(chan struct{}),
 	}
 	r.ctx, r.fail = context.WithCancelCause(context.Background())
+	r.pause = func(d time.Duration) error { return startup.Sleep(r.ctx, d) }
 	r.leased, r.endLease = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -154,6 +158,11 @@ func (r *Rack) start(ctx context.Context) error {
 	}
 	if r.o.Workers != nil {
 		if err := r.borrow(ctx, cmp.Or(r.o.Workers.Limit, discovery.JoinLimit)); err != nil {
+			return err
+		}
+	}
+	if r.url != "" {
+		if err := r.awaitBus(ctx); err != nil {
 			return err
 		}
 	}
@@ -187,6 +196,15 @@ func (r *Rack) start(ctx context.Context) error {
 	}
 	r.address = r.controller.address
 	r.client, err = controller.DialAs(r.address, r.who)
+	return err
+}
+
+// awaitBus waits for an external bus, so that the launcher names it before any process is
+// started.
+func (r *Rack) awaitBus(ctx context.Context) error {
+	_, err := startup.Await(ctx, startup.Limit, "the bus at "+r.url, bus.OutOfReach, func() (struct{}, error) {
+		return struct{}{}, health.Check(ctx, r.url, r.who)
+	})
 	return err
 }
 

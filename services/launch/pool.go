@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
-	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // Workers are the free workers of a bus that run the nodes of a rack, instead of processes
@@ -62,7 +62,7 @@ func (r *Rack) borrow(ctx context.Context, limit time.Duration) error {
 	defer cancel()
 	access := r.o.Access
 	access.TLS = r.who.Client("")
-	conn, err := bus.DialAs(r.url, "launcher", access)
+	conn, err := startup.Dial(ctx, min(limit, startup.Limit), r.url, "launcher", access)
 	if err != nil {
 		return err
 	}

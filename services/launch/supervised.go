@@ -7,13 +7,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // maxRestarts is the number of successive failed restarts after which the launcher gives
-// a supervised process up.
+// a supervised process up. There is no pause before the first one.
 const maxRestarts = 5
 
 // supervised is a process that the launcher restarts whenever it ends.
@@ -80,8 +82,8 @@ func (s *supervised) spawn(listen string, more ...string) (*spawn.Process, error
 	return p, err
 }
 
-// supervise restarts the process whenever it ends, until the rack closes or the restarts
-// fail.
+// supervise restarts the process whenever it ends, after ever longer pauses, until the rack
+// closes or the restarts fail.
 func (s *supervised) supervise(p *spawn.Process) {
 	for failures := 0; ; failures++ {
 		<-p.Done()
@@ -96,6 +98,9 @@ func (s *supervised) supervise(p *spawn.Process) {
 		if !s.moves {
 			listen = strings.TrimPrefix(s.address, "nats://")
 			at = " at " + listen
+		}
+		if s.rack.backOff(failures) != nil {
+			return // the rack has failed or is closing
 		}
 		s.rack.spawner.Log("launch", fmt.Sprintf("%s ended (%s), restarting it%s", s.command.Name, p.State(), at))
 		next, err := s.spawn(listen, s.anew...)
@@ -112,6 +117,16 @@ func (s *supervised) supervise(p *spawn.Process) {
 		}
 		p = next
 	}
+}
+
+// backOff pauses before a restart, after a number of failed ones. Its error is the end of the
+// rack.
+func (r *Rack) backOff(failed int) error {
+	var pause time.Duration
+	for range failed {
+		pause = startup.Backoff(pause)
+	}
+	return r.pause(pause)
 }
 
 // measured records where the process that is ready serves its metrics.

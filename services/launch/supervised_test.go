@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rackfab/rackfab/services/spawn"
 )
@@ -27,12 +29,17 @@ func newSupervised(t *testing.T, log io.Writer) (s *supervised, first *spawn.Pro
 	return s, first, lost
 }
 
-// A process that cannot be restarted is given up after some attempts. That is reported
-// once, with the state in which the last one ended.
+// TRUST-13: A process that cannot be restarted is given up after some attempts, with ever longer pauses
+// between them. That is reported once, with the state in which the last one ended.
 func TestSupervisedProcessIsAbandonedAfterRepeatedCrashes(t *testing.T) {
 	var log bytes.Buffer
 	s, p, lost := newSupervised(t, &log)
+	var pauses []time.Duration
+	s.rack.pause = func(d time.Duration) error { pauses = append(pauses, d); return nil }
 	s.supervise(p)
+	if ms := time.Millisecond; !slices.Equal(pauses, []time.Duration{0, 100 * ms, 200 * ms, 400 * ms, 800 * ms}) {
+		t.Errorf("pauses before restarts: %v", pauses)
+	}
 	var ended *spawn.Error
 	if len(*lost) != 1 || !errors.As((*lost)[0], &ended) || ended.State != "exit status 1" || ended.PID != s.process().PID() {
 		t.Errorf("lost: %v", *lost)
@@ -53,5 +60,17 @@ func TestSupervisedProcessEndsWithItsRack(t *testing.T) {
 	}
 	if len(*lost) != 0 {
 		t.Errorf("lost: %v", *lost)
+	}
+}
+
+// The end of the rack ends a pause before a restart.
+func TestSupervisedProcessEndsWithItsRackInAPause(t *testing.T) {
+	var log bytes.Buffer
+	s, p, lost := newSupervised(t, &log)
+	sleep := s.rack.pause
+	s.rack.pause = func(time.Duration) error { s.rack.fail(errClosed); return sleep(time.Hour) }
+	s.supervise(p)
+	if len(*lost) != 0 || strings.Contains(log.String(), "restarting") {
+		t.Errorf("lost: %v, log:\n%s", *lost, &log)
 	}
 }

@@ -76,7 +76,8 @@ func (r *Rack) host(ctx context.Context) error {
 }
 
 // keep has a worker run its groups until the rack is closing. If it is lost, or one of its
-// processes, keep borrows it again, or another one in its place, and has it run the groups.
+// processes, keep borrows it again, or another one in its place, and has it run the groups;
+// after failures, with ever longer pauses.
 // Without o.Recover, or if there is none, the loss ends the rack's context.
 func (r *Rack) keep(w *borrowed, list []*rackfabv1.HostedGroup, ready chan<- struct{}) {
 	for losses := 0; ; losses++ {
@@ -93,6 +94,9 @@ func (r *Rack) keep(w *borrowed, list []*rackfabv1.HostedGroup, ready chan<- str
 		if r.o.Recover == 0 || losses == maxRestarts {
 			r.fail(err)
 			return
+		}
+		if r.backOff(losses) != nil {
+			return // the rack has failed or is closing
 		}
 		r.spawner.Log("launch", fmt.Sprintf("%v; looking for a worker in its place", err))
 		next, missing := r.replace(w)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/spawn"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // FreeOptions configure a free worker.
@@ -35,6 +37,7 @@ type FreeOptions struct {
 	// Advertise is the address that the worker announces, "host" or "host:port"; "" for the
 	// default of discovery.Address. Its children announce its host.
 	Advertise string
+	Wait      time.Duration // for the bus at the start; 0 for one attempt
 	Metrics   string        // address of the Prometheus endpoint, "host:port"; "" disables it
 	Ready     io.Writer     // receives one line of JSON once the process serves; may be nil
 	Children  spawn.Options // of the processes that it starts
@@ -49,7 +52,7 @@ func Free(ctx context.Context, o FreeOptions) error {
 	}
 	access := o.Access
 	access.TLS = o.TLS.Client("")
-	conn, err := bus.DialAs(o.Bus, o.Name, access)
+	conn, err := startup.Dial(ctx, o.Wait, o.Bus, o.Name, access)
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,9 @@ func serveFree(ctx context.Context, conn bus.Conn, o FreeOptions) error {
 		return err
 	}
 	hello := discovery.Hello{Name: o.Name, Kind: discovery.Worker, Address: address, PID: os.Getpid(), Cores: o.Cores}
-	leave, err := discovery.Join(ctx, end, conn, discovery.Pool, hello)
+	leave, err := startup.Await(ctx, o.Wait, "the bus", bus.OutOfReach, func() (func(), error) {
+		return discovery.Join(ctx, end, conn, discovery.Pool, hello)
+	})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
+	"github.com/rackfab/rackfab/services/startup"
 )
 
 // Options configure the process of one or several nodes.
@@ -38,6 +39,7 @@ type Options struct {
 	Collector string
 	// Metrics is the address of the Prometheus endpoint, "host:port"; "" disables it.
 	Metrics string
+	Wait    time.Duration // for the bus at the start; 0 for one attempt
 	Tick    time.Duration // of the links, see runner.Config; 0 for its default
 	Ready   io.Writer     // receives one line of JSON once the process serves; may be nil
 }
@@ -61,7 +63,7 @@ func Main(ctx context.Context, o Options) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	o.Access.TLS = o.TLS.Client("")
-	conn, err := bus.DialAs(o.Bus, o.Name, o.Access)
+	conn, err := startup.Dial(ctx, o.Wait, o.Bus, o.Name, o.Access)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	var collector *grpc.ClientConn
 	if o.Collector != "" {
 		var err error
-		if collector, err = telemetry.Dial(o.Collector, o.TLS); err != nil {
+		if collector, err = telemetry.Await(ctx, o.Wait, o.Collector, o.TLS); err != nil {
 			return fmt.Errorf("collector: %w", err)
 		}
 		defer collector.Close()
@@ -111,7 +113,9 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	for _, n := range o.Nodes {
 		members = append(members, discovery.Hello{Name: n.Name, Kind: n.Kind, Address: address, PID: os.Getpid(), Process: o.Name, Member: o.Member})
 	}
-	leave, err := discovery.Join(ctx, end, conn, o.Rack, members...)
+	leave, err := startup.Await(ctx, o.Wait, "the bus", bus.OutOfReach, func() (func(), error) {
+		return discovery.Join(ctx, end, conn, o.Rack, members...)
+	})
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,10 @@ package nodeservice
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -57,6 +59,47 @@ func TestAnnouncedAddress(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// cutOff is a connection to the bus that is lost for the first flushes.
+type cutOff struct {
+	bus.Conn
+	flushes *int
+}
+
+func (c cutOff) Flush() error {
+	if *c.flushes--; *c.flushes >= 0 {
+		return io.EOF
+	}
+	return c.Conn.Flush()
+}
+
+// TRUST-13: A process whose connection to the bus is lost while it joins waits for the bus, and then joins.
+// Without a time to wait, it ends.
+func TestJoinWaitsForTheBus(t *testing.T) {
+	for _, wait := range []time.Duration{0, time.Hour} {
+		m, flushes := bus.NewMemory(), 3
+		d, err := discovery.Watch(m.Dial(), "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- Serve(ctx, cutOff{m.Dial(), &flushes}, Options{Name: "h0", Nodes: []topology.Node{{Name: "h0", Kind: topology.NIC}}, Rack: "r", Wait: wait})
+		}()
+		if wait > 0 {
+			if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+		if err := <-ended; (err == nil) != (wait > 0) {
+			t.Errorf("wait of %v: %v", wait, err)
+		}
+		cancel()
+		d.Close()
 	}
 }
 

@@ -44,7 +44,7 @@ func nodesCommand(c *cobra.Command, name string, run func(context.Context, worke
 	var p process
 	var o worker.Options
 	p.command(c, func(ctx context.Context, ready io.Writer) error {
-		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
+		o.Access, o.TLS, o.Metrics, o.Ready, o.Wait = p.secrets.Access, p.who, p.metrics, ready, p.wait
 		return run(ctx, o)
 	})
 	p.prepare = func() error { p.member = cmp.Or(o.Member, o.Name); return nil }
@@ -69,7 +69,7 @@ func controllerCommand() *cobra.Command {
 		Use: "controller", Short: "Run the controller of a rack",
 		Example: "rackfab controller --bus nats://192.0.2.1:4222 --nkey certs/controller/nkey \\\n    --tls certs --listen 192.0.2.1:7000",
 	}, func(ctx context.Context, ready io.Writer) error {
-		o.Access, o.TLS, o.Metrics, o.Ready = p.secrets.Access, p.who, p.metrics, ready
+		o.Access, o.TLS, o.Metrics, o.Ready, o.Wait = p.secrets.Access, p.who, p.metrics, ready, p.wait
 		o.Recover = time.Duration(recovers)
 		if err := recovers.Check(); err != nil {
 			return err
@@ -131,8 +131,11 @@ func busCommand() *cobra.Command {
 		if f.cluster != "" && f.tls == "" && !f.open {
 			return errors.New("--cluster requires --tls DIR or --open: without TLS, anybody who reaches its port can publish everything")
 		}
-		users, err := f.users()
-		if err != nil {
+		var users []bus.User
+		if err := awaitFiles(ctx, f.wait, "the keys in "+f.keys, func() (err error) {
+			users, err = f.users()
+			return err
+		}); err != nil {
 			return err
 		}
 		if f.print {

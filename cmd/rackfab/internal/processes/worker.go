@@ -41,7 +41,7 @@ func workerCommand() *cobra.Command {
 	c.Flags().IntVar(&f.cores, "cores", 0, "processors of a free worker, a process of nodes on each (default: all of this machine)")
 	f.prepare = func() error { return f.check(c) }
 	f.run = func(ctx context.Context, ready io.Writer) error {
-		f.Access, f.TLS, f.Metrics, f.Ready = f.secrets.Access, f.who, f.metrics, ready
+		f.Access, f.TLS, f.Metrics, f.Ready, f.Wait = f.secrets.Access, f.who, f.metrics, ready, f.wait
 		if !f.free() {
 			return worker.Main(ctx, f.Options, f.nics, f.switches)
 		}
@@ -50,7 +50,7 @@ func workerCommand() *cobra.Command {
 			return err
 		}
 		return worker.Free(ctx, worker.FreeOptions{
-			Name: f.Name, Cores: f.cores, Build: build, Bus: f.Bus, Access: f.Access, TLS: f.TLS, Listen: f.Listen, Advertise: f.Advertise, Metrics: f.Metrics, Ready: ready,
+			Name: f.Name, Cores: f.cores, Build: build, Bus: f.Bus, Access: f.Access, TLS: f.TLS, Listen: f.Listen, Advertise: f.Advertise, Wait: f.wait, Metrics: f.Metrics, Ready: ready,
 			Children: spawn.Options{TLS: f.tls, Log: c.ErrOrStderr()},
 		})
 	}
