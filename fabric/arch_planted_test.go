@@ -71,6 +71,8 @@ func TestPlantedViolationIsCaught(t *testing.T) {
 		{"services/launch/x.go", ours + "services/collector", "", "starts the other services"},
 		{"services/nic/x_test.go", ours + "services/nic", "", ""},
 		{"services/nic/x_test.go", ours + "services/switch", "", "gRPC alone"},
+		{"services/controller/x_test.go", ours + "services/nic", "", ""},
+		{"services/controller/x.go", ours + "services/nic", "", "gRPC alone"},
 		{"services/nic/x.go", ours + "cmd/rackfab", "", "only connect packages"},
 		{"proto/rackfab/v1/x.go", ours + "fabric", "", "outlives"},
 		{"cmd/rackfab/x.go", ours + "services/controller", "", ""},

@@ -14,6 +14,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/nodeservice"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/nic"
+	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
 // rackName is the rack of all tests; each has a bus of its own.
@@ -109,7 +111,9 @@ func (r *rig) nodes(t *testing.T, s *topology.Scenario) {
 func (r *rig) process(t *testing.T, nodes ...topology.Node) {
 	t.Helper()
 	background(t, func(ctx context.Context, w io.Writer) error {
-		return nodeservice.Serve(ctx, r.bus.Dial(), nodeservice.Options{Name: nodes[0].Name, Nodes: nodes, Rack: rackName, Ready: w})
+		return nodeservice.Serve(ctx, r.bus.Dial(), nodeservice.Options{
+			Name: nodes[0].Name, Nodes: nodes, APIs: []nodeservice.API{nic.Register, switchd.Register}, Rack: rackName, Ready: w,
+		})
 	})
 }
 

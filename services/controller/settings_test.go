@@ -23,16 +23,16 @@ func direct(t *testing.T, r *rig) (rackfabv1.NicServiceClient, rackfabv1.SwitchS
 	for _, n := range nodes {
 		at[n.GetName()] = n.GetAddress()
 	}
-	nic, err := serve.DialAs(at["h0"], nil, "")
+	h0, err := serve.DialAs(at["h0"], nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sw, err := serve.DialAs(at["s0"], nil, "")
+	s0, err := serve.DialAs(at["s0"], nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = nic.Close(); _ = sw.Close() })
-	return rackfabv1.NewNicServiceClient(nic), rackfabv1.NewSwitchServiceClient(sw)
+	t.Cleanup(func() { _ = h0.Close(); _ = s0.Close() })
+	return rackfabv1.NewNicServiceClient(h0), rackfabv1.NewSwitchServiceClient(s0)
 }
 
 // The nodes' own services return posted commands, settings and schemes by the names

@@ -1,5 +1,5 @@
-// Package nic implements the process of one NIC of a rack. It knows only that its
-// node is a NIC; package nodeservice does the rest.
+// Package nic implements NicService, the API of the NICs of a rack, and the process of one NIC.
+// What NICs and switches share, the run above all, is in package nodeservice.
 package nic
 
 import (
@@ -14,6 +14,7 @@ type Options = nodeservice.Options
 
 // Main runs the process until ctx ends.
 func Main(ctx context.Context, o Options) error {
+	o.APIs = []nodeservice.API{Register}
 	o.Nodes = []topology.Node{{Name: o.Name, Kind: topology.NIC}}
 	return nodeservice.Main(ctx, o)
 }

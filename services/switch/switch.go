@@ -1,5 +1,5 @@
-// Package switchd implements the process of one switch of a rack. It knows only that
-// its node is a switch; package nodeservice does the rest.
+// Package switchd implements SwitchService, the API of the switches of a rack, and the process of
+// one switch. What NICs and switches share, the run above all, is in package nodeservice.
 package switchd
 
 import (
@@ -14,6 +14,7 @@ type Options = nodeservice.Options
 
 // Main runs the process until ctx ends.
 func Main(ctx context.Context, o Options) error {
+	o.APIs = []nodeservice.API{Register}
 	o.Nodes = []topology.Node{{Name: o.Name, Kind: topology.Switch}}
 	return nodeservice.Main(ctx, o)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/nodeservice"
+	"github.com/rackfab/rackfab/services/nic"
+	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
 // Options configure the process of fixed nodes.
@@ -27,6 +29,7 @@ func Main(ctx context.Context, o Options, nics, switches string) (err error) {
 	if !has(o.Nodes, o.Name) {
 		return fmt.Errorf("--name %q: must be one of the nodes of --nics and --switches", o.Name)
 	}
+	o.APIs = []nodeservice.API{nic.Register, switchd.Register}
 	return nodeservice.Main(ctx, o)
 }
 

@@ -22,8 +22,12 @@ import (
 	"github.com/rackfab/rackfab/services/startup"
 )
 
+// API adds the gRPC service of a kind of node to the server of a process that has such nodes.
+type API func(grpc.ServiceRegistrar, *Service)
+
 // Options configure the process of one or several nodes.
 type Options struct {
+	APIs   []API           // of the kinds of nodes, in addition to NodeService
 	Name   string          // of the process: that of its node, or of the first of them
 	Nodes  []topology.Node // their names and kinds
 	Member string          // member of the rack whose certificate TLS is; "" for Name
@@ -99,11 +103,8 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	rackfabv1.RegisterNodeServiceServer(server, service)
-	if service.has(topology.NIC) {
-		rackfabv1.RegisterNicServiceServer(server, &nicService{process: service})
-	}
-	if service.has(topology.Switch) {
-		rackfabv1.RegisterSwitchServiceServer(server, &switchService{process: service})
+	for _, register := range o.APIs {
+		register(server, service)
 	}
 	metrics, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn))
 	if err != nil {

@@ -52,7 +52,7 @@ type hosted struct {
 	tally   tally  // the loop owns it
 
 	// The loop writes these, others read them.
-	latest     atomic.Pointer[snapshot]
+	latest     atomic.Pointer[Snapshot]
 	recordings atomic.Pointer[[]*recording]
 }
 

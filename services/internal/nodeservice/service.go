@@ -1,6 +1,6 @@
-// Package nodeservice implements the process of one or several nodes, NICs or switches:
-// it serves NodeService, announces its nodes to the rack, and takes their machines
-// through runs. It connects the machines to the loop; it knows neither the algorithms nor the
+// Package nodeservice implements what the processes of NICs and of switches share: it serves
+// NodeService, announces the nodes of a process to the rack, and takes their machines
+// through runs. Packages nic and switchd serve the API of each kind. It connects the machines to the loop; it knows neither the algorithms nor the
 // link protocol.
 package nodeservice
 
@@ -56,8 +56,8 @@ func New(ctx context.Context, name string, nodes []topology.Node, conn bus.Conn)
 	return s
 }
 
-// has reports whether the process has a node of the kind.
-func (s *Service) has(kind topology.NodeKind) bool {
+// Has reports whether the process has a node of the kind.
+func (s *Service) Has(kind topology.NodeKind) bool {
 	return slices.ContainsFunc(s.nodes, func(n topology.Node) bool { return n.Kind == kind })
 }
 
@@ -235,15 +235,16 @@ func (s *Service) checkKind(n topology.Node) error {
 	return serve.Invalid("groups", "the process %s has no node %q", s.name, n.Name)
 }
 
-// snapshot returns the latest snapshot of a node in the current run. "" is the name of
-// the only node.
-func (s *Service) snapshot(node string, kind topology.NodeKind) (*snapshot, error) {
+// Latest returns the latest snapshot of a node of a kind in the current run. "" is the name of
+// the only node. Without a run the error is FAILED_PRECONDITION, for another name or kind it is
+// INVALID_ARGUMENT.
+func (s *Service) Latest(node string, kind topology.NodeKind) (*Snapshot, error) {
 	r := s.present.Load()
 	if r == nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "node %s is not in a run", s.name)
 	}
 	if n := r.node(node); n != nil {
-		if now := n.latest.Load(); now.scenario.Nodes[n.index].Kind == kind {
+		if now := n.latest.Load(); now.Scenario.Nodes[n.index].Kind == kind {
 			return now, nil
 		}
 	}
@@ -253,30 +254,30 @@ func (s *Service) snapshot(node string, kind topology.NodeKind) (*snapshot, erro
 			known = append(known, n.Name)
 		}
 	}
-	return nil, checkNames("node", []string{node}, known, string(kind)+" of the process "+s.name)
+	return nil, CheckNames("node", []string{node}, known, string(kind)+" of the process "+s.name)
 }
 
-// settings returns a node's settings with the given keys, and all its settings if keys is
-// empty.
-func (s *Service) settings(node string, kind topology.NodeKind, keys []string) (*rackfabv1.NodeSettings, error) {
-	now, err := s.snapshot(node, kind)
+// Settings returns a node's settings with the given keys, and all its settings if keys is
+// empty. Its errors are those of Latest; an unknown key is INVALID_ARGUMENT.
+func (s *Service) Settings(node string, kind topology.NodeKind, keys []string) (*rackfabv1.NodeSettings, error) {
+	now, err := s.Latest(node, kind)
 	if err != nil {
 		return nil, err
 	}
-	out := &rackfabv1.NodeSettings{Node: now.name(), AtPs: int64(now.at)}
+	out := &rackfabv1.NodeSettings{Node: now.Name(), AtPs: int64(now.At)}
 	var known []string
-	for _, one := range scenariofile.NodeSettings(now.scenario, now.index, now.at) {
+	for _, one := range scenariofile.NodeSettings(now.Scenario, now.Index, now.At) {
 		known = append(known, one.Key)
 		if len(keys) == 0 || slices.Contains(keys, one.Key) {
 			out.Settings = append(out.Settings, &rackfabv1.NodeSetting{Key: one.Key, Value: one.Value, Live: one.Live})
 		}
 	}
-	return out, checkNames("keys", keys, known, "setting of "+now.name())
+	return out, CheckNames("keys", keys, known, "setting of "+now.Name())
 }
 
-// checkNames returns INVALID_ARGUMENT if a request's field has a name that is unknown.
+// CheckNames returns INVALID_ARGUMENT if a request's field has a name that is unknown.
 // noun is what each name denotes, such as "peer of s0".
-func checkNames(field string, names, known []string, noun string) error {
+func CheckNames(field string, names, known []string, noun string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
 			return serve.Invalid(field, "%q is not a %s, want one of %s", n, noun, strings.Join(known, ", "))

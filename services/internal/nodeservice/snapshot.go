@@ -9,15 +9,15 @@ import (
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-// snapshot is the state of the node in a run at an instant. It is immutable.
-type snapshot struct {
-	at       unit.Time     // of the earliest pending event, at most the grant
+// Snapshot is the state of a node in a run at an instant. It is immutable.
+type Snapshot struct {
+	At       unit.Time     // of the earliest pending event, at most the grant
 	result   runner.Result // of its process
-	scenario *topology.Scenario
-	index    int // of the node
-	nic      nic.Stats
-	sw       switching.Stats
-	commands []*rackfabv1.CommandStats
+	Scenario *topology.Scenario
+	Index    int             // of the node in the scenario
+	NIC      nic.Stats       // of a NIC
+	Switch   switching.Stats // of a switch
+	Commands []*rackfabv1.CommandStats
 }
 
 // takeSnapshots takes and stores a snapshot of every node. Only the loop may call it once
@@ -25,12 +25,12 @@ type snapshot struct {
 func (r *run) takeSnapshots(at unit.Time, result *runner.Result) {
 	scenario := r.scenario.Load()
 	for _, n := range r.nodes {
-		s := &snapshot{at: at, result: *result, scenario: scenario, index: n.index, commands: n.tally.list()}
+		s := &Snapshot{At: at, result: *result, Scenario: scenario, Index: n.index, Commands: n.tally.list()}
 		switch m := n.machine.(type) {
 		case *nic.NIC:
-			s.nic = m.Stats()
+			s.NIC = m.Stats()
 		case *switching.Switch:
-			s.sw = m.Stats()
+			s.Switch = m.Stats()
 		}
 		n.latest.Store(s)
 	}
@@ -45,13 +45,13 @@ func (r *run) progress() *rackfabv1.RunProgress {
 	return p
 }
 
-// name returns the name of the node.
-func (s *snapshot) name() string { return s.scenario.Nodes[s.index].Name }
+// Name returns the name of the node.
+func (s *Snapshot) Name() string { return s.Scenario.Nodes[s.Index].Name }
 
 // progress returns the progress of the process's run.
-func (s *snapshot) progress() *rackfabv1.RunProgress {
+func (s *Snapshot) progress() *rackfabv1.RunProgress {
 	return &rackfabv1.RunProgress{
-		FabricTimePs: int64(s.at), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes,
+		FabricTimePs: int64(s.At), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes,
 		WaitsFor: s.result.WaitsFor, WaitsMs: s.result.Waited.Milliseconds(),
 	}
 }

@@ -14,10 +14,10 @@ const maxFlows = 64
 
 // stats returns the statistics of the node, without those of its process. The loop calls
 // it.
-func (n *hosted) stats(now *snapshot) *rackfabv1.NodeStats {
-	s, events := now.scenario, &n.tally.events
+func (n *hosted) stats(now *Snapshot) *rackfabv1.NodeStats {
+	s, events := now.Scenario, &n.tally.events
 	out := &rackfabv1.NodeStats{
-		Node: n.name, Notices: map[string]int64{}, Commands: now.commands,
+		Node: n.name, Notices: map[string]int64{}, Commands: now.Commands,
 		FlowsStarted: events[fabric.FlowStarted], FlowsEnded: events[fabric.Completed] + events[fabric.FlowStopped],
 	}
 	for kind, count := range events {
@@ -29,10 +29,10 @@ func (n *hosted) stats(now *snapshot) *rackfabv1.NodeStats {
 		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.PeerName(end)})
 	}
 	if s.Nodes[n.index].Kind == topology.NIC {
-		nicStats(now.nic, s, out)
+		nicStats(now.NIC, s, out)
 	}
-	for i := range now.sw.Ports {
-		portStats(&now.sw.Ports[i], out.GetPorts()[i])
+	for i := range now.Switch.Ports {
+		portStats(&now.Switch.Ports[i], out.GetPorts()[i])
 	}
 	return out
 }
