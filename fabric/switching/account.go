@@ -53,7 +53,11 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 // Stuck lists the buffers that pause their peers while all their frames wait at paused egress ports, by
 // class and ingress port.
 func (s *Switch) Stuck() (list []fabric.Stuck) {
-	for class := range fabric.Priority(fabric.Priorities) {
+	var pausing classSet
+	for i := range s.ports {
+		pausing |= s.ports[i].xoff.set
+	}
+	pausing.each(func(class fabric.Priority) {
 		waiting := make([]fabric.Stuck, len(s.ports)) // by ingress port
 		moving := make([]bool, len(s.ports))
 		s.Waiting(class, func(from, to fabric.Port, _ fabric.FlowID, _ unit.Bytes) {
@@ -70,7 +74,7 @@ func (s *Switch) Stuck() (list []fabric.Stuck) {
 				list = append(list, *w)
 			}
 		}
-	}
+	})
 	return list
 }
 

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -29,10 +31,31 @@ func (r *run) status() *rackfabv1.RackStatus {
 		Stalled: r.stalled(), Waits: r.waits(),
 	}
 	out.Recoveries, out.Recovering = int32(r.recovery.count), r.recovery.present
+	for _, d := range r.deadlocks() {
+		out.Deadlocks = append(out.Deadlocks, &rackfabv1.Deadlock{Class: int32(d.Class), Links: d.Links, SincePs: int64(d.Since)})
+	}
 	if r.failed != nil {
 		out.FailedNode, out.Failure = r.failed.name, status.Convert(r.failed.failure).Message()
 	}
 	return out
+}
+
+// deadlocks returns the PFC deadlocks at the instant that the run has reached.
+func (r *run) deadlocks() []measure.Deadlock {
+	stuck := map[string][]fabric.Stuck{}
+	for _, n := range r.latest.GetNodes() {
+		for _, b := range n.GetStuck() {
+			one := fabric.Stuck{Ingress: fabric.Port(b.GetIngress()), Class: fabric.Priority(b.GetClass()), Since: unit.Time(b.GetSincePs())}
+			for _, port := range b.GetEgress() {
+				one.Egress = append(one.Egress, fabric.Port(port))
+			}
+			stuck[n.GetNode()] = append(stuck[n.GetNode()], one)
+		}
+	}
+	if len(stuck) == 0 {
+		return nil
+	}
+	return measure.Deadlocks(r.scenario, r.clock.reached, func(node int) []fabric.Stuck { return stuck[r.scenario.Nodes[node].Name] })
 }
 
 func (r *run) state() rackfabv1.RackState {

@@ -1945,7 +1945,9 @@ type RackStatus struct {
 	// Recoveries from the loss of processes so far, the present one included.
 	Recoveries int32 `protobuf:"varint,16,opt,name=recoveries,proto3" json:"recoveries,omitempty"`
 	// The loss from which the rack recovers, "" in other states: "node h5: ...".
-	Recovering    string `protobuf:"bytes,17,opt,name=recovering,proto3" json:"recovering,omitempty"`
+	Recovering string `protobuf:"bytes,17,opt,name=recovering,proto3" json:"recovering,omitempty"`
+	// PFC deadlocks: links that pause one another in a cycle.
+	Deadlocks     []*Deadlock `protobuf:"bytes,18,rep,name=deadlocks,proto3" json:"deadlocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2099,6 +2101,77 @@ func (x *RackStatus) GetRecovering() string {
 	return ""
 }
 
+func (x *RackStatus) GetDeadlocks() []*Deadlock {
+	if x != nil {
+		return x.Deadlocks
+	}
+	return nil
+}
+
+// Deadlock is a PFC deadlock: a cycle of links no frame of which moves again.
+type Deadlock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The traffic class.
+	Class int32 `protobuf:"varint,1,opt,name=class,proto3" json:"class,omitempty"`
+	// The paused directions, "s0->s1", each of which waits for the next one, and the last for the first.
+	Links []string `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
+	// The instant from which all of them are paused, in picoseconds.
+	SincePs       int64 `protobuf:"varint,3,opt,name=since_ps,json=sincePs,proto3" json:"since_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Deadlock) Reset() {
+	*x = Deadlock{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Deadlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Deadlock) ProtoMessage() {}
+
+func (x *Deadlock) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Deadlock.ProtoReflect.Descriptor instead.
+func (*Deadlock) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Deadlock) GetClass() int32 {
+	if x != nil {
+		return x.Class
+	}
+	return 0
+}
+
+func (x *Deadlock) GetLinks() []string {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *Deadlock) GetSincePs() int64 {
+	if x != nil {
+		return x.SincePs
+	}
+	return 0
+}
+
 // ProcessWait says why a process has not yet answered a grant.
 type ProcessWait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2122,7 +2195,7 @@ type ProcessWait struct {
 
 func (x *ProcessWait) Reset() {
 	*x = ProcessWait{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2207,7 @@ func (x *ProcessWait) String() string {
 func (*ProcessWait) ProtoMessage() {}
 
 func (x *ProcessWait) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2220,7 @@ func (x *ProcessWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessWait.ProtoReflect.Descriptor instead.
 func (*ProcessWait) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ProcessWait) GetProcess() string {
@@ -2219,7 +2292,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2304,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2317,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -2301,7 +2374,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2386,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2399,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -2434,7 +2507,7 @@ type RunRecovery struct {
 
 func (x *RunRecovery) Reset() {
 	*x = RunRecovery{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2519,7 @@ func (x *RunRecovery) String() string {
 func (*RunRecovery) ProtoMessage() {}
 
 func (x *RunRecovery) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2532,7 @@ func (x *RunRecovery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecovery.ProtoReflect.Descriptor instead.
 func (*RunRecovery) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunRecovery) GetNode() string {
@@ -2494,7 +2567,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2579,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2592,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -2563,7 +2636,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2648,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2661,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -2622,7 +2695,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2634,7 +2707,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2647,7 +2720,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{40}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -2687,7 +2760,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2772,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2785,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{41}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{42}
 }
 
 // ListNodesResponse lists them.
@@ -2726,7 +2799,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2738,7 +2811,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[42]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2751,7 +2824,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{42}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -2780,7 +2853,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2792,7 +2865,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[43]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2805,7 +2878,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{43}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -2945,7 +3018,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x19\n" +
 	"\bstart_ps\x18\x06 \x01(\x03R\astartPs\x12\x12\n" +
-	"\x04path\x18\a \x03(\tR\x04path\"\xa0\x04\n" +
+	"\x04path\x18\a \x03(\tR\x04path\"\xd4\x04\n" +
 	"\n" +
 	"RackStatus\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
@@ -2972,7 +3045,12 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"recoveries\x12\x1e\n" +
 	"\n" +
 	"recovering\x18\x11 \x01(\tR\n" +
-	"recovering\"\xc7\x01\n" +
+	"recovering\x122\n" +
+	"\tdeadlocks\x18\x12 \x03(\v2\x14.rackfab.v1.DeadlockR\tdeadlocks\"Q\n" +
+	"\bDeadlock\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\x05R\x05class\x12\x14\n" +
+	"\x05links\x18\x02 \x03(\tR\x05links\x12\x19\n" +
+	"\bsince_ps\x18\x03 \x01(\x03R\asincePs\"\xc7\x01\n" +
 	"\vProcessWait\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\tR\aprocess\x12\x13\n" +
 	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12\x19\n" +
@@ -3068,7 +3146,7 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 }
 
 var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_rackfab_v1_controller_proto_goTypes = []any{
 	(RackState)(0),              // 0: rackfab.v1.RackState
 	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
@@ -3106,31 +3184,32 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*TopologyLink)(nil),        // 33: rackfab.v1.TopologyLink
 	(*TopologyFlow)(nil),        // 34: rackfab.v1.TopologyFlow
 	(*RackStatus)(nil),          // 35: rackfab.v1.RackStatus
-	(*ProcessWait)(nil),         // 36: rackfab.v1.ProcessWait
-	(*RunScenarioRequest)(nil),  // 37: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 38: rackfab.v1.RunScenarioResponse
-	(*RunRecovery)(nil),         // 39: rackfab.v1.RunRecovery
-	(*FabricProgress)(nil),      // 40: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 41: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 42: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 43: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 44: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 45: rackfab.v1.NodeInfo
-	(*BusImpairment)(nil),       // 46: rackfab.v1.BusImpairment
-	(*Telemetry)(nil),           // 47: rackfab.v1.Telemetry
-	(*Change)(nil),              // 48: rackfab.v1.Change
-	(*TimedChange)(nil),         // 49: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 50: rackfab.v1.NodeStats
-	(*NodeSettings)(nil),        // 51: rackfab.v1.NodeSettings
-	(*Setting)(nil),             // 52: rackfab.v1.Setting
-	(*NodeNotes)(nil),           // 53: rackfab.v1.NodeNotes
-	(*RunFinished)(nil),         // 54: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 55: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 56: rackfab.v1.CaptureResponse
+	(*Deadlock)(nil),            // 36: rackfab.v1.Deadlock
+	(*ProcessWait)(nil),         // 37: rackfab.v1.ProcessWait
+	(*RunScenarioRequest)(nil),  // 38: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 39: rackfab.v1.RunScenarioResponse
+	(*RunRecovery)(nil),         // 40: rackfab.v1.RunRecovery
+	(*FabricProgress)(nil),      // 41: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 42: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 43: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 44: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 45: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 46: rackfab.v1.NodeInfo
+	(*BusImpairment)(nil),       // 47: rackfab.v1.BusImpairment
+	(*Telemetry)(nil),           // 48: rackfab.v1.Telemetry
+	(*Change)(nil),              // 49: rackfab.v1.Change
+	(*TimedChange)(nil),         // 50: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 51: rackfab.v1.NodeStats
+	(*NodeSettings)(nil),        // 52: rackfab.v1.NodeSettings
+	(*Setting)(nil),             // 53: rackfab.v1.Setting
+	(*NodeNotes)(nil),           // 54: rackfab.v1.NodeNotes
+	(*RunFinished)(nil),         // 55: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 56: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 57: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	46, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
-	47, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	47, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
+	48, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
 	35, // 2: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
 	22, // 3: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
 	35, // 4: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
@@ -3138,70 +3217,71 @@ var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	35, // 6: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
 	35, // 7: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
 	35, // 8: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	48, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	49, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	49, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	50, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
 	22, // 11: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	50, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	51, // 13: rackfab.v1.GetSettingsResponse.nodes:type_name -> rackfab.v1.NodeSettings
+	51, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	52, // 13: rackfab.v1.GetSettingsResponse.nodes:type_name -> rackfab.v1.NodeSettings
 	35, // 14: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	50, // 15: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	51, // 15: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
 	31, // 16: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
 	32, // 17: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
 	33, // 18: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
 	34, // 19: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
 	1,  // 20: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
-	52, // 21: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
+	53, // 21: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
 	0,  // 22: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	36, // 23: rackfab.v1.RackStatus.waits:type_name -> rackfab.v1.ProcessWait
-	47, // 24: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	40, // 25: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	41, // 26: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	42, // 27: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	53, // 28: rackfab.v1.RunScenarioResponse.notes:type_name -> rackfab.v1.NodeNotes
-	39, // 29: rackfab.v1.RunScenarioResponse.recovery:type_name -> rackfab.v1.RunRecovery
-	54, // 30: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	40, // 31: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	45, // 32: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 33: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	37, // 34: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	43, // 35: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	4,  // 36: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	6,  // 37: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	8,  // 38: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	10, // 39: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	12, // 40: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	14, // 41: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	16, // 42: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	18, // 43: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	20, // 44: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	23, // 45: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	29, // 46: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
-	25, // 47: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
-	27, // 48: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	55, // 49: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	2,  // 50: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
-	38, // 51: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	44, // 52: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	5,  // 53: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	7,  // 54: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	9,  // 55: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	11, // 56: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	13, // 57: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	15, // 58: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	17, // 59: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	19, // 60: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	21, // 61: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	24, // 62: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	30, // 63: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
-	26, // 64: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
-	28, // 65: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	56, // 66: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	3,  // 67: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
-	51, // [51:68] is the sub-list for method output_type
-	34, // [34:51] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	37, // 23: rackfab.v1.RackStatus.waits:type_name -> rackfab.v1.ProcessWait
+	36, // 24: rackfab.v1.RackStatus.deadlocks:type_name -> rackfab.v1.Deadlock
+	48, // 25: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	41, // 26: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	42, // 27: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	43, // 28: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	54, // 29: rackfab.v1.RunScenarioResponse.notes:type_name -> rackfab.v1.NodeNotes
+	40, // 30: rackfab.v1.RunScenarioResponse.recovery:type_name -> rackfab.v1.RunRecovery
+	55, // 31: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	41, // 32: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	46, // 33: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 34: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	38, // 35: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	44, // 36: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	4,  // 37: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	6,  // 38: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	8,  // 39: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	10, // 40: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	12, // 41: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	14, // 42: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	16, // 43: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	18, // 44: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	20, // 45: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	23, // 46: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	29, // 47: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	25, // 48: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
+	27, // 49: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	56, // 50: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	2,  // 51: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
+	39, // 52: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	45, // 53: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	5,  // 54: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	7,  // 55: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	9,  // 56: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	11, // 57: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	13, // 58: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	15, // 59: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	17, // 60: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	19, // 61: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	21, // 62: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	24, // 63: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	30, // 64: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	26, // 65: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
+	28, // 66: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	57, // 67: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	3,  // 68: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
+	52, // [52:69] is the sub-list for method output_type
+	35, // [35:52] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -3213,7 +3293,7 @@ func file_rackfab_v1_controller_proto_init() {
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
 	file_rackfab_v1_controller_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rackfab_v1_controller_proto_msgTypes[36].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[37].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
@@ -3226,7 +3306,7 @@ func file_rackfab_v1_controller_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1280,7 +1280,9 @@ type NodeStats struct {
 	// machine and its load, not on fabric time alone.
 	Bus *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
 	// Commands of the node's host, by entry, the latest 64.
-	Commands      []*CommandStats `protobuf:"bytes,12,rep,name=commands,proto3" json:"commands,omitempty"`
+	Commands []*CommandStats `protobuf:"bytes,12,rep,name=commands,proto3" json:"commands,omitempty"`
+	// Buffers of a switch that pause their peer while all their frames wait at paused ports.
+	Stuck         []*StuckBuffer `protobuf:"bytes,13,rep,name=stuck,proto3" json:"stuck,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1399,6 +1401,87 @@ func (x *NodeStats) GetCommands() []*CommandStats {
 	return nil
 }
 
+func (x *NodeStats) GetStuck() []*StuckBuffer {
+	if x != nil {
+		return x.Stuck
+	}
+	return nil
+}
+
+// StuckBuffer is the buffer of an ingress port and class of a switch that pauses its peer, and whose
+// frames all wait at egress ports that are paused in turn. A cycle of them is a PFC deadlock.
+type StuckBuffer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ingress port, by number.
+	Ingress int32 `protobuf:"varint,1,opt,name=ingress,proto3" json:"ingress,omitempty"`
+	// The traffic class.
+	Class int32 `protobuf:"varint,2,opt,name=class,proto3" json:"class,omitempty"`
+	// The egress ports at which the frames wait, by number.
+	Egress []int32 `protobuf:"varint,3,rep,packed,name=egress,proto3" json:"egress,omitempty"`
+	// The latest instant at which one of them was paused, in picoseconds.
+	SincePs       int64 `protobuf:"varint,4,opt,name=since_ps,json=sincePs,proto3" json:"since_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StuckBuffer) Reset() {
+	*x = StuckBuffer{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StuckBuffer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StuckBuffer) ProtoMessage() {}
+
+func (x *StuckBuffer) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StuckBuffer.ProtoReflect.Descriptor instead.
+func (*StuckBuffer) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *StuckBuffer) GetIngress() int32 {
+	if x != nil {
+		return x.Ingress
+	}
+	return 0
+}
+
+func (x *StuckBuffer) GetClass() int32 {
+	if x != nil {
+		return x.Class
+	}
+	return 0
+}
+
+func (x *StuckBuffer) GetEgress() []int32 {
+	if x != nil {
+		return x.Egress
+	}
+	return nil
+}
+
+func (x *StuckBuffer) GetSincePs() int64 {
+	if x != nil {
+		return x.SincePs
+	}
+	return 0
+}
+
 // CommandStats counts the commands of one name at the NIC that posts them.
 type CommandStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1420,7 +1503,7 @@ type CommandStats struct {
 
 func (x *CommandStats) Reset() {
 	*x = CommandStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1515,7 @@ func (x *CommandStats) String() string {
 func (*CommandStats) ProtoMessage() {}
 
 func (x *CommandStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1528,7 @@ func (x *CommandStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandStats.ProtoReflect.Descriptor instead.
 func (*CommandStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CommandStats) GetName() string {
@@ -1515,7 +1598,7 @@ type BusStats struct {
 
 func (x *BusStats) Reset() {
 	*x = BusStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1610,7 @@ func (x *BusStats) String() string {
 func (*BusStats) ProtoMessage() {}
 
 func (x *BusStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1623,7 @@ func (x *BusStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusStats.ProtoReflect.Descriptor instead.
 func (*BusStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BusStats) GetEnvelopes() int64 {
@@ -1614,7 +1697,7 @@ type NodeSettings struct {
 
 func (x *NodeSettings) Reset() {
 	*x = NodeSettings{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1709,7 @@ func (x *NodeSettings) String() string {
 func (*NodeSettings) ProtoMessage() {}
 
 func (x *NodeSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1722,7 @@ func (x *NodeSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSettings.ProtoReflect.Descriptor instead.
 func (*NodeSettings) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NodeSettings) GetNode() string {
@@ -1683,7 +1766,7 @@ type NodeSetting struct {
 
 func (x *NodeSetting) Reset() {
 	*x = NodeSetting{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +1778,7 @@ func (x *NodeSetting) String() string {
 func (*NodeSetting) ProtoMessage() {}
 
 func (x *NodeSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +1791,7 @@ func (x *NodeSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSetting.ProtoReflect.Descriptor instead.
 func (*NodeSetting) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NodeSetting) GetKey() string {
@@ -1785,7 +1868,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +1880,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +1893,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1933,7 +2016,7 @@ type ClassStats struct {
 
 func (x *ClassStats) Reset() {
 	*x = ClassStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2028,7 @@ func (x *ClassStats) String() string {
 func (*ClassStats) ProtoMessage() {}
 
 func (x *ClassStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2041,7 @@ func (x *ClassStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassStats.ProtoReflect.Descriptor instead.
 func (*ClassStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClassStats) GetClass() int32 {
@@ -2015,7 +2098,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[22]
+	mi := &file_rackfab_v1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2110,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[22]
+	mi := &file_rackfab_v1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2123,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{22}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FlowStats) GetName() string {
@@ -2107,7 +2190,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[23]
+	mi := &file_rackfab_v1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2202,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[23]
+	mi := &file_rackfab_v1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2215,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{23}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -2296,7 +2379,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\x06R\x06digest\x123\n" +
 	"\bprogress\x18\x03 \x01(\v2\x17.rackfab.v1.RunProgressR\bprogress\x12+\n" +
-	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\x91\x05\n" +
+	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xc0\x05\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
 	"\x05ports\x18\x02 \x03(\v2\x15.rackfab.v1.PortStatsR\x05ports\x12+\n" +
@@ -2311,13 +2394,19 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\ttelemetry\x18\n" +
 	" \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x12&\n" +
 	"\x03bus\x18\v \x01(\v2\x14.rackfab.v1.BusStatsR\x03bus\x124\n" +
-	"\bcommands\x18\f \x03(\v2\x18.rackfab.v1.CommandStatsR\bcommands\x1a;\n" +
+	"\bcommands\x18\f \x03(\v2\x18.rackfab.v1.CommandStatsR\bcommands\x12-\n" +
+	"\x05stuck\x18\r \x03(\v2\x17.rackfab.v1.StuckBufferR\x05stuck\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\x1a:\n" +
 	"\fNoticesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xa3\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"p\n" +
+	"\vStuckBuffer\x12\x18\n" +
+	"\aingress\x18\x01 \x01(\x05R\aingress\x12\x14\n" +
+	"\x05class\x18\x02 \x01(\x05R\x05class\x12\x16\n" +
+	"\x06egress\x18\x03 \x03(\x05R\x06egress\x12\x19\n" +
+	"\bsince_ps\x18\x04 \x01(\x03R\asincePs\"\xa3\x01\n" +
 	"\fCommandStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x16\n" +
@@ -2416,7 +2505,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -2434,23 +2523,24 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunProgress)(nil),     // 13: rackfab.v1.RunProgress
 	(*RunReached)(nil),      // 14: rackfab.v1.RunReached
 	(*NodeStats)(nil),       // 15: rackfab.v1.NodeStats
-	(*CommandStats)(nil),    // 16: rackfab.v1.CommandStats
-	(*BusStats)(nil),        // 17: rackfab.v1.BusStats
-	(*NodeSettings)(nil),    // 18: rackfab.v1.NodeSettings
-	(*NodeSetting)(nil),     // 19: rackfab.v1.NodeSetting
-	(*PortStats)(nil),       // 20: rackfab.v1.PortStats
-	(*ClassStats)(nil),      // 21: rackfab.v1.ClassStats
-	(*FlowStats)(nil),       // 22: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 23: rackfab.v1.RunFinished
-	nil,                     // 24: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 25: rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	nil,                     // 26: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 27: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 28: rackfab.v1.PortStats.CountersEntry
-	nil,                     // 29: rackfab.v1.ClassStats.CountersEntry
-	(*TimedChange)(nil),     // 30: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 31: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 32: rackfab.v1.NodeCaptured
+	(*StuckBuffer)(nil),     // 16: rackfab.v1.StuckBuffer
+	(*CommandStats)(nil),    // 17: rackfab.v1.CommandStats
+	(*BusStats)(nil),        // 18: rackfab.v1.BusStats
+	(*NodeSettings)(nil),    // 19: rackfab.v1.NodeSettings
+	(*NodeSetting)(nil),     // 20: rackfab.v1.NodeSetting
+	(*PortStats)(nil),       // 21: rackfab.v1.PortStats
+	(*ClassStats)(nil),      // 22: rackfab.v1.ClassStats
+	(*FlowStats)(nil),       // 23: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 24: rackfab.v1.RunFinished
+	nil,                     // 25: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 26: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 27: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 28: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 29: rackfab.v1.PortStats.CountersEntry
+	nil,                     // 30: rackfab.v1.ClassStats.CountersEntry
+	(*TimedChange)(nil),     // 31: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 32: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 33: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -2461,38 +2551,39 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	5,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
 	2,  // 6: rackfab.v1.RunConfig.groups:type_name -> rackfab.v1.NodeGroup
 	4,  // 7: rackfab.v1.NodeNotes.notes:type_name -> rackfab.v1.Note
-	24, // 8: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	25, // 9: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	30, // 10: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	31, // 11: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	25, // 8: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	26, // 9: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	31, // 10: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	32, // 11: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
 	12, // 12: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
 	13, // 13: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	23, // 14: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	24, // 14: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
 	14, // 15: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
 	3,  // 16: rackfab.v1.RunResponse.notes:type_name -> rackfab.v1.NodeNotes
-	32, // 17: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	33, // 17: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
 	13, // 18: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
 	15, // 19: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	20, // 20: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	22, // 21: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	26, // 22: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	27, // 23: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	21, // 20: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	23, // 21: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	27, // 22: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	28, // 23: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
 	6,  // 24: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	17, // 25: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
-	16, // 26: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
-	19, // 27: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
-	28, // 28: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	21, // 29: rackfab.v1.PortStats.classes:type_name -> rackfab.v1.ClassStats
-	29, // 30: rackfab.v1.ClassStats.counters:type_name -> rackfab.v1.ClassStats.CountersEntry
-	13, // 31: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	6,  // 32: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 33: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	11, // 34: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	34, // [34:35] is the sub-list for method output_type
-	33, // [33:34] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	18, // 25: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	17, // 26: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
+	16, // 27: rackfab.v1.NodeStats.stuck:type_name -> rackfab.v1.StuckBuffer
+	20, // 28: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
+	29, // 29: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	22, // 30: rackfab.v1.PortStats.classes:type_name -> rackfab.v1.ClassStats
+	30, // 31: rackfab.v1.ClassStats.counters:type_name -> rackfab.v1.ClassStats.CountersEntry
+	13, // 32: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	6,  // 33: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 34: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	11, // 35: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	35, // [35:36] is the sub-list for method output_type
+	34, // [34:35] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -2518,14 +2609,14 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunResponse_Notes)(nil),
 		(*RunResponse_Captured)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[19].OneofWrappers = []any{}
+	file_rackfab_v1_node_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,6 +1,7 @@
 package nodeservice
 
 import (
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -17,6 +18,7 @@ type Snapshot struct {
 	Index    int             // of the node in the scenario
 	NIC      nic.Stats       // of a NIC
 	Switch   switching.Stats // of a switch
+	Stuck    []fabric.Stuck  // buffers of a switch
 	Commands []*rackfabv1.CommandStats
 }
 
@@ -30,7 +32,7 @@ func (r *run) takeSnapshots(at unit.Time, result *runner.Result) {
 		case *nic.NIC:
 			s.NIC = m.Stats()
 		case *switching.Switch:
-			s.Switch = m.Stats()
+			s.Switch, s.Stuck = m.Stats(), m.Stuck()
 		}
 		n.latest.Store(s)
 	}

@@ -34,6 +34,13 @@ func (n *hosted) stats(now *Snapshot) *rackfabv1.NodeStats {
 	for i := range now.Switch.Ports {
 		portStats(&now.Switch.Ports[i], out.GetPorts()[i])
 	}
+	for _, b := range now.Stuck {
+		one := &rackfabv1.StuckBuffer{Ingress: int32(b.Ingress), Class: int32(b.Class), SincePs: int64(b.Since)}
+		for _, port := range b.Egress {
+			one.Egress = append(one.Egress, int32(port))
+		}
+		out.Stuck = append(out.Stuck, one)
+	}
 	return out
 }
 

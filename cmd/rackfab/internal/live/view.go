@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
@@ -193,6 +194,9 @@ func statusText(s *rackfabv1.RackStatus) string {
 	}
 	if n := s.GetRecoveries(); n > 0 {
 		text += fmt.Sprintf("\nrecoveries: %d", n)
+	}
+	for _, d := range s.GetDeadlocks() {
+		text += "\nPFC deadlock: " + (&measure.Deadlock{Class: int(d.GetClass()), Links: d.GetLinks(), Since: unit.Time(d.GetSincePs())}).String()
 	}
 	if s.GetFailedNode() != "" {
 		text += fmt.Sprintf("\nnode %s failed: %s", s.GetFailedNode(), s.GetFailure())

@@ -172,3 +172,12 @@ func TestViewSaysWhyNothingMoves(t *testing.T) {
 		t.Errorf("a failure is not shown once:\n%s", text)
 	}
 }
+
+// PCN-63: The status of a rack names its PFC deadlocks.
+func TestStatusNamesDeadlocks(t *testing.T) {
+	s := rackAt(1e9, 1e4).GetStatus()
+	s.Deadlocks = []*rackfabv1.Deadlock{{Class: 3, Links: []string{"s0->s1", "s1->s0"}, SincePs: 94_354_400}}
+	if text := statusText(s); !strings.HasSuffix(text, "\nPFC deadlock: s0->s1, s1->s0 in class 3, since 0.09435 ms") {
+		t.Error(text)
+	}
+}
