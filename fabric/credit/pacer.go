@@ -171,7 +171,9 @@ const zeroQuanta = 4
 // each tries the senders of a list in turn until one of them is granted credit.
 func (r *Pacer) each(now unit.Time, l *ring.Ring[int], grant func(unit.Time, int) Grant) (Grant, bool) {
 	for range l.Len() {
-		if g := grant(now, l.Pop()); g.Quanta > 0 {
+		sender := l.Pop()
+		r.peers[sender].aimd.fired() // before the grant: at the first firing j is 1 (CBRC-15)
+		if g := grant(now, sender); g.Quanta > 0 {
 			r.due = now + r.span(g.Quanta)
 			return g, true
 		}
@@ -213,10 +215,9 @@ func (r *Pacer) grantIdle(now unit.Time, sender int) Grant {
 	return g
 }
 
-// give counts a firing for the sender and the quanta granted to it.
+// give counts a firing of the timer for the sender, and the quanta granted to it.
 func (r *Pacer) give(now unit.Time, sender int, quanta int64) Grant {
 	p := &r.peers[sender]
-	p.aimd.fired()
 	p.latest += quanta
 	p.stats.Firings++
 	p.stats.Quanta += quanta

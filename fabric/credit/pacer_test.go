@@ -255,15 +255,40 @@ func TestOnlyDataPacketsCount(t *testing.T) {
 	}
 }
 
-// CBRC-22: an indicated packet carries no target; the last one remains valid.
+// CBRC-22: an indicated packet carries no target, whatever its bits would mean as one: near the
+// end of the counter's range both signals would be a higher target. The last target remains valid.
 func TestSignalLeavesTheTarget(t *testing.T) {
+	for _, e := range []Excess{ExcessZeros, ExcessOnes} {
+		for _, target := range []int64{500, 0xFFFFF0} {
+			p := published()
+			p.AIMD, p.Excess = true, e
+			r := NewPacer(&p, line, 1)
+			r.Request(0, 0, target)
+			signal(&r, 0, 0)
+			if got := r.Asked(0); got != target {
+				t.Errorf("target %d after the signal %s, want %d", got, e, target)
+			}
+		}
+	}
+}
+
+// CBRC-15: once an idle sender's signal has stopped, each firing of the timer grants it m MTU
+// more than the one before, from k/2^n + m to k. Grants are in whole quanta of 256 bytes.
+func TestIdleGrantRisesAtEachFiring(t *testing.T) {
 	p := published()
-	p.AIMD = true
+	p.AIMD, p.Window = true, unit.Megabyte
 	r := NewPacer(&p, line, 1)
-	ask(&r, 0, 0, 500)
-	signal(&r, 0, 0)
-	if got := r.Asked(0); got != 500 {
-		t.Errorf("target %d after a signal, want 500", got)
+	ask(&r, 0, 0, 16)
+	r.Tick(0) // meets the demand
+	for range 3 {
+		signal(&r, 0, 0)
+	}
+	ask(&r, 0, 0, 16)
+	for j, want := range []int64{1, 2, 3, 4, 4} {
+		at, _ := r.Next()
+		if g, _ := r.Tick(at); g.Quanta != Quanta(unit.Bytes(want)*p.MTU) {
+			t.Errorf("firing %d: %d quanta, want those of %d MTU", j+1, g.Quanta, want)
+		}
 	}
 }
 

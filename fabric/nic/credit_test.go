@@ -126,30 +126,41 @@ func TestCreditSurvivesLoss(t *testing.T) {
 }
 
 // CBRC-5, CBRC-21, CBRC-24, CBRC-25, CBRC-28: a sender that holds more than the threshold
-// sets target_pull to all ones, 24 bits of them, or all zeros, on its data packets.
+// sets target_pull to all ones, or all zeros, on its data packets. All ones, and the targets,
+// which wrap around, have the configured width.
 func TestExcessIsSignalledInTheTarget(t *testing.T) {
-	for signal, want := range map[string]uint32{"ones": 0xFFFFFF, "zeros": 0} {
+	for _, tt := range []struct {
+		excess  credit.Excess
+		counter credit.Counter
+		want    uint32
+	}{
+		{credit.ExcessOnes, credit.UETCounter, 0xFFFFFF},
+		{credit.ExcessZeros, credit.UETCounter, 0},
+		{credit.ExcessOnes, 12, 0xFFF},
+		{credit.ExcessZeros, 12, 0},
+	} {
 		flows := []FlowConfig{to(0, 0, 1), to(1, 0, 2), to(2, 0, 3)}
 		b := newBench(t, 4, flows, byCredit, func(c *Config) {
-			c.CC.Credit.AIMD, c.CC.Credit.Excess = true, "ones"
-			if signal == "zeros" {
-				c.CC.Credit.Excess = "zeros"
-			}
+			c.CC.Credit.AIMD, c.CC.Credit.Excess, c.CC.Credit.Counter = true, tt.excess, tt.counter
 			c.CC.Credit.Threshold = 20_000
 		})
 		b.run(unit.Millisecond)
-		signalled := 0
+		signalled, wide := 0, false
 		for _, f := range b.from(0, isRequest) {
-			if f.CreditTarget() == want {
+			if f.CreditTarget() == tt.want {
 				signalled++
 			}
+			wide = wide || f.CreditTarget()>>tt.counter != 0
 		}
 		all := len(b.from(0, isRequest))
-		if signalled == 0 || signalled == all {
-			t.Errorf("%s: %d of %d packets signal excess, want some", signal, signalled, all)
+		if signalled == 0 || signalled == all || wide {
+			t.Errorf("%s of %d bits: %d of %d packets signal excess, want some; wider targets: %v", tt.excess, tt.counter, signalled, all, wide)
 		}
 		if got := b.nics[0].qps.Accounts.Indicated(); got != int64(signalled) {
-			t.Errorf("%s: %d counted, %d on the wire", signal, got, signalled)
+			t.Errorf("%s of %d bits: %d counted, %d on the wire", tt.excess, tt.counter, got, signalled)
+		}
+		if got := b.delivered(1); got < 1100*unit.Kilobyte {
+			t.Errorf("%d bits: %v delivered, want more than the 1.05 MB that the counter spans", tt.counter, got)
 		}
 	}
 }
