@@ -196,3 +196,24 @@ func TestClocksNeedNotBeSynchronised(t *testing.T) {
 		t.Errorf("T_r - T_s grows by %s, want the 1ms that the receiver's clock is ahead", got)
 	}
 }
+
+// RTTX-16: the smallest difference is the earlier one of two on either side of the wrap of
+// 2^32 ns, though its number is the larger one. Here all packets but the second are delayed.
+func TestSmallestOffsetBeforeTheWrap(t *testing.T) {
+	delayed := func(_ int, f *frame.Frame) bool {
+		if s := f.Timestamps(); isACK(f) && f.PSN() != 1 {
+			s.Received += frame.StampOf(7 * us)
+			f.SetTimestamps(s)
+		}
+		return true
+	}
+	const turn = unit.Time(1<<32) * unit.Nanosecond
+	_, rtts := sampled(t, cc.RTTOffset, 3000, delayed, func(c *Config) {
+		if c.Host == 1 {
+			c.Clock = turn - 6*us
+		}
+	})
+	if len(rtts) != 3 || rtts[1] != unit.Nanosecond || rtts[2] < 7*us || rtts[2] > 8*us {
+		t.Errorf("samples %v, want the second one to be the smallest, and the third 7us above", rtts)
+	}
+}

@@ -72,17 +72,20 @@ func TestConverterAgeDerivesFromCommands(t *testing.T) {
 	}
 }
 
-// RTTX-35: the senders of puts need the timestamp that they read; those of gets take no sample.
+// RTTX-35: the senders of puts and of acknowledged sends need the timestamp that they read; the
+// others take no sample.
 func TestRewrittenTimestampSuitsCommands(t *testing.T) {
 	echo := strings.Replace(putOnly, "a0: {rtt: receiver}", "a0: {rtt: echo}", 1)
 	if got := parsed(t, echo).Nodes[2].Switch.RTTX.Stamp; got != rttx.StampSent {
 		t.Errorf("%s, want ts", got)
 	}
-	tr := strings.Replace(echo, "s0: ", "s0: {rttx_stamp: tr}", 1)
-	if _, err := Parse("puts.yaml", []byte(tr)); err == nil || !strings.Contains(err.Error(), "tr does not affect a0, whose rtt is echo") {
-		t.Errorf("got %v", err)
+	tr := strings.NewReplacer("s0: ", "s0: {rttx_stamp: tr}", "1MB", "1000B").Replace(echo)
+	for verb, acknowledged := range map[string]bool{"put": true, "send": true, "send, transport: ud": false, "get": false} {
+		_, err := Parse("puts.yaml", []byte(strings.Replace(tr, "verb: put", "verb: "+verb, 1)))
+		if refused := err != nil && strings.Contains(err.Error(), "tr does not affect a0, whose rtt is echo"); refused != acknowledged || err != nil != refused {
+			t.Errorf("%s: got %v", verb, err)
+		}
 	}
-	parsed(t, strings.Replace(tr, "verb: put", "verb: get", 1))
 }
 
 // RTTX-33, RTTX-35: the timestamp, left open, is T_r where every sender reads it,

@@ -132,8 +132,10 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 }
 
 // forward reports whether a packet travels in its flow's direction: data or a request
-// ([0026]).
-func forward(op frame.Opcode) bool { return op.IsData() || op == frame.ReadRequest }
+// of a READ or an atomic operation ([0026]).
+func forward(op frame.Opcode) bool {
+	return op.IsData() || op == frame.ReadRequest || op.HasAtomic()
+}
 
 // clears maps each Clear to the ECN codepoint that replaces CE.
 var clears = map[rttx.Clear]frame.ECN{rttx.ClearNotECT: frame.NotECT, rttx.ClearECT0: frame.ECT0}

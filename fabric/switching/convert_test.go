@@ -235,33 +235,52 @@ func TestPacketsWithTelemetryAreCounted(t *testing.T) {
 	r.wantStamps(r.returned(9*us, answer()), stampSent, stampReceived+2000)
 }
 
-// RTTX-12: a flow that finds the table full passes untouched, counted and noted:
-// its CE stays, and the switch's own marks are written.
+// RTTX-12: a flow that finds the table full, or its FlowKey in use by another flow, passes
+// untouched, counted and noted: its CE stays, and the switch's own marks are written.
 func TestFlowBeyondTheTableKeepsItsECN(t *testing.T) {
-	r := converting(t, func(c *Config) {
-		c.RTTX.Table = 1
-		c.Classes[lossless].Marking, c.Classes[lossless].RED = cc.MarkRED, REDConfig{}
-	})
-	for i, f := range []*frame.Frame{onward(0, frame.ECT0), onward(1, frame.CE), onward(1, frame.ECT0), onward(0, frame.ECT0), onward(0, frame.ECT0)} {
-		r.arrive(0, fabric.Port(1+i%2), f)
-	}
-	r.run(10 * us)
-	// A queue of any length marks: all but the first and the last meet one.
-	var ecn []frame.ECN
-	for _, f := range r.sent(flowTo) {
-		ecn = append(ecn, f.ECN())
-	}
-	want := []frame.ECN{frame.ECT0, frame.CE, frame.CE, frame.ECT0, frame.ECT0}
-	for i := range want {
-		if ecn[i] != want[i] {
-			t.Fatalf("ECN %v, want %v", ecn, want)
+	for _, tt := range []struct {
+		name     string
+		change   func(*RTTXConfig)
+		collided bool
+	}{
+		{"full table", func(c *RTTXConfig) { c.Table = 1 }, false},
+		{"one key for two flows", func(c *RTTXConfig) { c.KeyBits = 1 }, true},
+	} {
+		r := converting(t, func(c *Config) {
+			tt.change(&c.RTTX)
+			c.Classes[lossless].Marking, c.Classes[lossless].RED = cc.MarkRED, REDConfig{}
+		})
+		const other = 3 // flows 1 and 2 have another key of one bit
+		for i, f := range []*frame.Frame{onward(0, frame.ECT0), onward(other, frame.CE), onward(other, frame.ECT0), onward(0, frame.ECT0), onward(0, frame.ECT0)} {
+			r.arrive(0, fabric.Port(1+i%2), f)
+		}
+		r.run(10 * us)
+		// A queue of any length marks: all but the first and the last meet one.
+		r.wantMarks("-MM--")
+		if s := r.Stats().Converter; s.Overflowed+s.Collided != 2 || (s.Collided == 2) != tt.collided || s.Forward != 3 {
+			t.Errorf("%s: counted %+v", tt.name, s)
+		}
+		if n := r.notes(fabric.Untracked); len(n) != 2 || n[0].Flow != other || n[0].Collided() != tt.collided {
+			t.Errorf("%s: notes %+v", tt.name, n)
 		}
 	}
-	if s := r.Stats().Converter; s.Overflowed != 2 || s.Forward != 3 {
-		t.Errorf("counted %+v", s)
-	}
-	if n := r.notes(fabric.Untracked); len(n) != 2 || n[0].Flow != 1 || n[0].Collided() {
-		t.Errorf("notes %+v", n)
+}
+
+// RTTX-2, RTTX-19: data and requests count, whatever their verb; packets of the way back do not.
+func TestForwardPacketsAreDataAndRequests(t *testing.T) {
+	for op, want := range map[frame.Opcode]uint64{
+		frame.WriteOnly: 1, frame.SendOnly: 1, frame.ReadRequest: 1, frame.FetchAdd: 1, frame.CompareSwap: 1,
+		frame.Acknowledge: 0, frame.AtomicAcknowledge: 0, frame.RTTResponse: 0, frame.OpcodeCNP: 0,
+	} {
+		r := converting(t, nil)
+		r.arrive(0, flowFrom, reply(func(p *frame.Packet) {
+			p.Src, p.Dst, p.DSCP, p.ECN = frame.HostIP(flowFrom), frame.HostIP(flowTo), uint8(lossless)*8, frame.CE
+			p.BTH.Opcode, p.BTH.DestQP = op, frame.ReceiverQP(0)
+		}))
+		r.run(us)
+		if s := r.Stats().Converter; s.Forward != want || s.Events != want {
+			t.Errorf("%s: %d forward packets with %d events, want %d", op, s.Forward, s.Events, want)
+		}
 	}
 }
 
