@@ -39,6 +39,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		Version:       cli.Version(),
 	}
+	cli.Streams(c) // before cobra's commands, which keep the output
 	cobra.AddTemplateFunc("versions", cli.Versions)
 	c.SetVersionTemplate("{{versions}}\n")
 	c.AddCommand(cli.VersionCommand())

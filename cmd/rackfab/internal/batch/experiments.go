@@ -36,16 +36,13 @@ func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	names, err := writeBeside(f.out, append(r.Files, r.JSON))
-	if err != nil {
-		return err
-	}
+	names, unwritten := writeBeside(f.out, append(r.Files, r.JSON))
 	if f.json {
 		err = r.JSON.Write(c.OutOrStdout())
 	} else {
 		err = printExperiment(c.OutOrStdout(), r, f, names)
 	}
-	return errors.Join(err, f.tell(c))
+	return errors.Join(unwritten, err, f.tell(c))
 }
 
 // experimentSettings returns the settings that the flags change.
@@ -60,7 +57,7 @@ func experimentSettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
 }
 
 // printExperiment prints the table of an experiment, its claim, the digest of its runs, and the
-// files that were written.
+// files that were written, if any.
 func printExperiment(w io.Writer, r *study.Result, f runFlags, files []string) error {
 	if err := r.Table.Write(w); err != nil {
 		return err
@@ -72,7 +69,10 @@ func printExperiment(w io.Writer, r *study.Result, f runFlags, files []string) e
 	if r.Claim != "" {
 		_, _ = fmt.Fprintf(w, "\n%s\n", r.Claim) // the next write reports the error
 	}
-	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s (%s)\n", f.Bus, len(r.Runs), digest, f.out, strings.Join(files, ", "))
+	if _, err := fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\n", f.Bus, len(r.Runs), digest); err != nil || files == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "table, plots and scenario: %s (%s)\n", f.out, strings.Join(files, ", "))
 	return err
 }
 

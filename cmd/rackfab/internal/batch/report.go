@@ -43,15 +43,15 @@ func reportCommand() *cobra.Command {
 					dir = unused(filepath.Join("runs", "report-"+time.Now().Format("20060102-150405")))
 				}
 			}
+			page, unwritten := report.Write(dir, runs)
 			for _, f := range runs {
 				w := c.OutOrStdout()
 				printTable(w, report.BriefOf(f.Scenario, f.Results, widthOf(c)))
 				printFindings(w, f.Scenario, report.Variants(f.Results))
 				_, _ = fmt.Fprintln(w) // as in printTable
 			}
-			page, err := report.Write(dir, runs)
-			if err != nil {
-				return err
+			if unwritten != nil {
+				return unwritten
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "report: %s\n", page)
 			return err

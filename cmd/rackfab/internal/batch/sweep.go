@@ -104,17 +104,14 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	names, err := writeBeside(dir, append(sweep.TableFiles("table", t), plots...))
-	if err != nil {
-		return err
-	}
+	names, unwritten := writeBeside(dir, append(sweep.TableFiles("table", t), plots...))
 	switch {
 	case len(sized) > 0:
 		err = printSizes(c.OutOrStdout(), s, sized)
 	case s.Points() <= maxRows:
 		err = printSweep(c.OutOrStdout(), t, len(s.Axes), table.Width(c.OutOrStdout()))
 	}
-	if err != nil {
+	if err := errors.Join(unwritten, err); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%s, %d run now; %s: %s\n", unit.Counted(s.Cells(), "cell"), s.Missing(), strings.Join(names, ", "), dir)

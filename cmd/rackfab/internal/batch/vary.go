@@ -157,16 +157,13 @@ func (v *varied) results(of *variant) *measure.Results {
 	return r
 }
 
-// finish prints the outcome and writes the folder. It prints first, so that a full disk
-// costs the folder but not the figures.
+// finish writes the folder and prints the outcome, also if the folder cannot be written.
 func (v *varied) finish(w io.Writer, f runFlags) error {
-	if !f.json {
-		v.print(w, f.width)
-	} else if err := cli.WriteJSON(w, v.content()); err != nil {
-		return err
-	}
 	folders, err := v.write(f.out)
-	if err != nil || f.json {
+	if f.json {
+		return errors.Join(err, cli.WriteJSON(w, v.content()))
+	}
+	if v.print(w, f.width); err != nil {
 		return err
 	}
 	what := "one folder per value, and variants.json"

@@ -45,12 +45,12 @@ func Interruptible() context.Context {
 }
 
 // Outcome returns the exit status of a command that returned err under ctx, and the
-// remaining error text, or "".
+// remaining error text, or "". The end of an output's reader is no failure.
 func Outcome(ctx context.Context, err error) (status int, text string) {
 	var i interruption
 	var p SignalError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errUnread):
 		return 0, ""
 	case errors.As(context.Cause(ctx), &i) && errors.As(err, &p):
 		return i.status(), i.Error() + ": " + p.Error()

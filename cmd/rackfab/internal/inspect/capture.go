@@ -109,7 +109,7 @@ type captureFile struct {
 // newCaptureFile creates the file of a run of s, or writes to standard output.
 func newCaptureFile(c *cobra.Command, f *captureFlags, s *topology.Scenario, points []tap.Point) (*captureFile, error) {
 	out := &captureFile{name: f.output.Name, points: points}
-	w := c.OutOrStdout()
+	w := cli.Endless(c)
 	switch {
 	case f.output.Name != cli.Stdout:
 		file, err := os.Create(f.output.Name)

@@ -73,7 +73,7 @@ func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) er
 		if last.GetState() == rackfabv1.RackState_RACK_STATE_RUNNING {
 			text += stalledText(last)
 		}
-		if _, err := fmt.Fprintln(c.OutOrStdout(), text); err != nil {
+		if _, err := fmt.Fprintln(cli.Endless(c), text); err != nil {
 			return err
 		}
 	}
