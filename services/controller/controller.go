@@ -63,6 +63,13 @@ func Main(ctx context.Context, o Options) error {
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	o.NodeLimit, o.Silence = cmp.Or(o.NodeLimit, NodeLimit), cmp.Or(o.Silence, serve.BeatLimit)
 	o.Stall = cmp.Or(o.Stall, StallLimit)
+	if o.Journal != "" {
+		claim, err := ClaimJournal(o.Journal)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = claim.Release() }() // it ends with the process anyway
+	}
 	directory, err := startup.Await(ctx, o.Wait, "the bus", bus.OutOfReach, func() (*discovery.Directory, error) {
 		return discovery.Watch(conn, o.Rack)
 	})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 
 	"google.golang.org/grpc/codes"
@@ -86,6 +87,15 @@ func (r *run) saveRegularly() {
 	if r.journal.ticks++; r.journal.ticks%saveTicks == 0 && r.clock.reached > r.journal.saved {
 		_ = r.save()
 	}
+}
+
+// ClaimJournal claims the file of a live run's journal. Its error says that another live rack writes the file.
+func ClaimJournal(path string) (*disk.Claim, error) {
+	claim, err := disk.Take(path)
+	if errors.Is(err, disk.ErrClaimed) {
+		return nil, fmt.Errorf("--journal %s: another live rack writes this file: choose another one, or end that rack first (%w)", path, disk.ErrClaimed)
+	}
+	return claim, err
 }
 
 // KeepEarlier renames the journal of an earlier run at the path of a new one: a.yaml becomes

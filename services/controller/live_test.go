@@ -284,6 +284,7 @@ func TestJournalIsOnDisk(t *testing.T) {
 		t.Fatalf("digest %v, %d changes, until %s", ok, len(s.Changes), s.Duration)
 	}
 	replayed(t, &rackfabv1.Journal{Scenario: text, AtPs: 1, Digest: digest})
+	r.end()
 	files, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(files) != 1 {
 		t.Errorf("files left: %v, %v", files, err)

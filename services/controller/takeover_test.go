@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -125,5 +127,30 @@ func TestTakeoverChecksTheDigest(t *testing.T) {
 	_, now := successor(t, r, o)
 	if now.GetState() != rackfabv1.RackState_RACK_STATE_FAILED || !strings.Contains(now.GetFailure(), "and had 0123456789abcdef before the loss") {
 		t.Errorf("took over %v", now)
+	}
+}
+
+// While a controller has a journal, another one does not start with it, and the journal keeps its name.
+func TestJournalHasOneController(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml")}
+	r := started(t, o)
+	r.step(t, unit.Microsecond)
+	before, err := os.ReadFile(o.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), r.bus.Dial(), o); !errors.Is(err, disk.ErrClaimed) || !strings.Contains(err.Error(), o.Journal+": another live rack writes this file") {
+		t.Errorf("a second controller: %v", err)
+	}
+	if after, err := os.ReadFile(o.Journal); err != nil || string(after) != string(before) {
+		t.Errorf("the journal has changed: %v", err)
+	}
+	r.end()
+	claim, err := ClaimJournal(o.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Error(err)
 	}
 }

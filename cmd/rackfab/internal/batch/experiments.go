@@ -24,7 +24,9 @@ import (
 // runExperiment runs an experiment on the bus that the flags select, prints its result
 // and writes its files.
 func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
-	if err := errors.Join(f.Check(c), f.Telemetry.Check(c), checkRun(&f, e.Name, true)); err != nil {
+	folder, err := openFolder(&f, e.Name, true)
+	defer func() { _ = folder.Release() }() // as in run
+	if err := errors.Join(f.Check(c), f.Telemetry.Check(c), err); err != nil {
 		return err
 	}
 	if c.Flags().Changed("scheme") {

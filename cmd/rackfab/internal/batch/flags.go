@@ -1,14 +1,9 @@
 package batch
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,73 +77,4 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 		scenarios = append(scenarios, one)
 	}
 	return scenarios, nil
-}
-
-// cellsFolder is the folder of the finished cells of a sweep.
-const cellsFolder = "cells"
-
-// checkRun checks the flags that do not depend on the scenario. It sets a default
-// results folder, named after the run. The folder must have no files, unless the run can go on in it.
-func checkRun(f *runFlags, name string, goesOn bool) error {
-	if f.out == "" {
-		f.out = unused(filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405")))
-	}
-	f.Telemetry.Folder = filepath.Join(f.out, "telemetry")
-	if !goesOn || !resumable(f.out) {
-		if err := unoccupied(f.out, "choose another folder, or remove it"); err != nil {
-			return err
-		}
-	}
-	if err := writable(f.out); err != nil {
-		return fmt.Errorf("the results cannot be written: %w", err)
-	}
-	return nil
-}
-
-// unused returns the name of a folder that does not exist: the given one, or else one with a
-// number, "runs/fig5-2".
-func unused(dir string) string {
-	name := dir
-	for i := 2; ; i++ {
-		if _, err := os.Lstat(name); err != nil {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d", dir, i)
-	}
-}
-
-// unoccupied returns an error if the folder has files: results are not overwritten. The error ends with
-// advice.
-func unoccupied(dir, advice string) error {
-	entries, _ := os.ReadDir(dir) // writable reports what is wrong
-	for _, e := range entries {
-		if !e.IsDir() {
-			return fmt.Errorf("--output %s: has files that would be overwritten, such as %s: %s", dir, e.Name(), advice)
-		}
-	}
-	return nil
-}
-
-// resumable reports whether a folder has finished cells, so that an experiment goes on there.
-func resumable(dir string) bool {
-	is, err := os.Stat(filepath.Join(dir, cellsFolder))
-	return err == nil && is.IsDir()
-}
-
-// writable returns an error if no file can be created in dir, which need not exist yet.
-// It leaves nothing behind.
-func writable(dir string) error {
-	there := dir
-	for there != filepath.Dir(there) {
-		if _, err := os.Stat(there); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		there = filepath.Dir(there)
-	}
-	probe, err := os.MkdirTemp(there, ".rackfab-")
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", there, at.Err)
-	}
-	return errors.Join(err, os.Remove(probe))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,20 +29,24 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			runs, err := readFolders(args)
-			if own := len(args) == 1 && filepath.Clean(out) == filepath.Clean(args[0]); out != "" && !own && !overwrite {
-				err = errors.Join(err, unoccupied(out, "choose another folder, or --overwrite"))
-			}
 			if err != nil {
 				return err
 			}
-			dir := out
-			if dir == "" {
-				dir = args[0]
-				if len(args) > 1 {
-					dir = unused(filepath.Join("runs", "report-"+time.Now().Format("20060102-150405")))
+			own := len(args) == 1 && (out == "" || filepath.Clean(out) == filepath.Clean(args[0]))
+			if own {
+				out = args[0]
+			}
+			folder, err := outputFolder(out, "report")
+			if err != nil {
+				return fmt.Errorf("the report cannot be written: %w", err)
+			}
+			defer func() { _ = folder.Release() }() // the report is complete
+			if out != "" && !own && !overwrite {
+				if err := unoccupied(out, "choose another folder, or --overwrite"); err != nil {
+					return err
 				}
 			}
-			page, unwritten := report.Write(dir, runs)
+			page, unwritten := report.Write(folder.Path, runs)
 			for _, f := range runs {
 				w := c.OutOrStdout()
 				printTable(w, report.BriefOf(f.Scenario, f.Results, widthOf(c)))

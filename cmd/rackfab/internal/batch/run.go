@@ -80,7 +80,9 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Telemetry.Check(c), f.Telemetry.CheckFlows(base), checkRun(&f, base.Name, false)); err != nil {
+	folder, err := openFolder(&f, base.Name, false)
+	defer func() { _ = folder.Release() }() // the results are complete
+	if err := errors.Join(f.Telemetry.Check(c), f.Telemetry.CheckFlows(base), err); err != nil {
 		return err
 	}
 	v, err := vary(c, name, data, base, f)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -192,7 +193,12 @@ func (v *varied) write(dir string) ([]*report.Folder, error) {
 	for _, one := range v.Variants {
 		own := dir
 		if v.Key != "" {
-			own = filepath.Join(dir, folderName(one.Value))
+			folder, err := disk.NewFolder(filepath.Join(dir, folderName(one.Value))) // values may differ in other characters alone
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = folder.Release() }() // as in run
+			own = folder.Path
 		}
 		f := report.New(own, one.scenarios[0], v.results(one), cli.Version())
 		if err := f.Write(); err != nil {

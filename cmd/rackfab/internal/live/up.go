@@ -19,6 +19,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -123,6 +124,7 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
+	defer removeEmpty(f.journal)
 	access, err := f.nats.Access()
 	if err != nil {
 		return err
@@ -218,13 +220,18 @@ func beginRun(ctx context.Context, api rackfabv1.FabricServiceClient, start *rac
 	return err
 }
 
-// journalPath returns the absolute path of the journal and creates its folder.
+// journalPath returns the absolute path of the journal and creates its folder. Without a name, it creates an
+// empty file with a name of its own.
 func journalPath(path string) (string, error) {
 	switch path {
 	case cli.Stdout:
 		return "", errors.New("--journal -: must be a file, which every change rewrites; `rackfab journal save -` prints the journal")
 	case "":
-		path = filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml")
+		name, err := disk.NewFile(filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml"))
+		if err != nil {
+			return "", err
+		}
+		path = name
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -233,10 +240,22 @@ func journalPath(path string) (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// keepEarlier renames the journal of an earlier run, and says so.
+// removeEmpty removes a journal that no run has written.
+func removeEmpty(journal string) {
+	if is, err := os.Lstat(journal); err == nil && is.Mode().IsRegular() && is.Size() == 0 {
+		_ = os.Remove(journal) // an empty file is harmless
+	}
+}
+
+// keepEarlier renames the journal of an earlier run, and says so. It refuses that of another live rack, whose
+// controller has claimed it.
 func keepEarlier(w io.Writer, journal string) error {
-	kept, err := controller.KeepEarlier(journal)
+	claim, err := controller.ClaimJournal(journal)
 	if err != nil {
+		return err
+	}
+	kept, err := controller.KeepEarlier(journal)
+	if err := errors.Join(err, claim.Release()); err != nil {
 		return fmt.Errorf("--journal %w", err)
 	}
 	if kept != "" {

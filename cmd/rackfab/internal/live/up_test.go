@@ -43,3 +43,20 @@ func TestKeepEarlier(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Racks that start at the same time have a journal each, unless --journal names it.
+func TestJournalsDiffer(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first, err := journalPath("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := journalPath("")
+	if err != nil || first == second {
+		t.Errorf("%s twice, %v", first, err)
+	}
+	removeEmpty(first)
+	if _, err := os.Stat(first); err == nil {
+		t.Error("an empty journal stays")
+	}
+}
