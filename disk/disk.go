@@ -30,7 +30,7 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 		return err
 	}
 	if err := write(f); err != nil {
-		return errors.Join(f.named(err), f.Discard())
+		return f.Discard(err)
 	}
 	return f.Close()
 }
@@ -46,7 +46,7 @@ func New(path string, mode fs.FileMode, write func(io.Writer) error) error {
 		f.place = placeNew
 	}
 	if err := write(f); err != nil {
-		return errors.Join(f.named(err), f.Discard())
+		return f.Discard(err)
 	}
 	return f.Close()
 }
@@ -88,7 +88,7 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	made := &File{f, path, os.Rename}
 	if err == nil && mode == Public {
 		if err := f.Chmod(old.Mode().Perm()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return nil, errors.Join(made.named(err), made.Discard())
+			return nil, made.Discard(err)
 		}
 	}
 	return made, nil
@@ -112,12 +112,14 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Discard ends a file without giving it its name. Nothing is left of it.
-func (f *File) Discard() error {
+// Discard ends a file without giving it its name. Nothing is left of it. It returns the reason with the name of
+// the file.
+func (f *File) Discard(reason error) error {
+	err := errors.Join(f.named(reason), f.File.Close())
 	if f.path == "" {
-		return f.File.Close()
+		return err
 	}
-	return errors.Join(f.File.Close(), os.Remove(f.Name()))
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // named returns an error with the name of the file in place of the temporary one.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/disk"
 )
 
 // Validity periods of certificates. Each begins an hour before the certificate is made,
@@ -64,7 +65,9 @@ func Make(dir string, nodes, hosts []string, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(writeSecret(filepath.Join(home, leafFile), leaf), writeSecret(filepath.Join(home, caFile), ca.pem)); err != nil {
+		if err := errors.Join(
+			disk.Replace(filepath.Join(home, leafFile), disk.Secret, disk.Text(leaf)),
+			disk.Replace(filepath.Join(home, caFile), disk.Secret, disk.Text(ca.pem))); err != nil {
 			return err
 		}
 	}
@@ -98,7 +101,9 @@ func openCA(dir string, now time.Time) (*authority, error) {
 	path := filepath.Join(dir, CA, caKey)
 	text, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = newCA(path, now)
+		if err = newCA(path, now); err == nil || errors.Is(err, fs.ErrExist) { // of another process
+			text, err = readSecret(path)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -113,21 +118,21 @@ func openCA(dir string, now time.Time) (*authority, error) {
 	return &authority{cert, key, encode(certBlock, cert.Raw)}, nil
 }
 
-// newCA creates a CA, writes it to a file and returns the content.
-func newCA(path string, now time.Time) ([]byte, error) {
+// newCA creates a CA and writes it to a new file.
+func newCA(path string, now time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+		return err
 	}
 	t, err := template("rackfab CA", CA, now, caLife)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t.IsCA, t.BasicConstraintsValid, t.KeyUsage = true, true, x509.KeyUsageCertSign
 	text, err := issue(t, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return text, writeSecret(path, text)
+	return disk.New(path, disk.Secret, disk.Text(text))
 }
 
 // leaf returns the certificate of a member and its private key, as PEM. A client runs no

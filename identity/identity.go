@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/disk"
 )
 
 // Names of the members that are not nodes. Client is any caller from outside; CA signs
@@ -77,23 +78,6 @@ func private(mode fs.FileMode, ofRoot, asRoot bool) bool {
 	return mode&0o077 == 0 || mode&0o037 == 0 && ofRoot && !asRoot
 }
 
-// writeSecret writes a file that only its owner may read. It replaces the file
-// atomically.
-func writeSecret(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
 // MakeKeys creates a key for every member of the bus that has none.
 func MakeKeys(dir string) error {
 	names, err := onBus(dir)
@@ -109,7 +93,8 @@ func MakeKeys(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := writeSecret(path, []byte(key.Seed()+"\n")); err != nil {
+		err = disk.New(path, disk.Secret, disk.Text(key.Seed()+"\n"))
+		if err != nil && !errors.Is(err, fs.ErrExist) { // another process has created it
 			return err
 		}
 	}

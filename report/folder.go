@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -73,7 +74,7 @@ func (f *Folder) Write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(f.Dir, scenarioFile), text, 0o644); err != nil {
+	if err := disk.Replace(filepath.Join(f.Dir, scenarioFile), disk.Public, disk.Text(text)); err != nil {
 		return err
 	}
 	series := map[string]*measure.RunSeries{}
@@ -96,14 +97,12 @@ func (f *Folder) Write() error {
 }
 
 func (f *Folder) writeJSON(name string, v any, indent string) error {
-	w, err := os.Create(filepath.Join(f.Dir, name))
-	if err != nil {
-		return err
-	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // links are named x->y
-	e.SetIndent("", indent)
-	return errors.Join(e.Encode(v), w.Close())
+	return disk.Replace(filepath.Join(f.Dir, name), disk.Public, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false) // links are named x->y
+		e.SetIndent("", indent)
+		return e.Encode(v)
+	})
 }
 
 // Read reads the folder of a run. Errors name the file and the fault.

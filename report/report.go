@@ -3,13 +3,14 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/rackfab/rackfab/disk"
 )
 
 // PageName is the file name of the page in a report's folder.
@@ -33,11 +34,7 @@ func Write(dir string, runs []*Folder) (string, error) {
 		}
 	}
 	group.Go(func() error {
-		var b bytes.Buffer
-		if err := Page(&b, runs, figures); err != nil {
-			return fmt.Errorf("%s: %w", page, err)
-		}
-		return os.WriteFile(page, b.Bytes(), 0o644)
+		return disk.Replace(page, disk.Public, func(w io.Writer) error { return Page(w, runs, figures) })
 	})
 	return page, group.Wait()
 }
@@ -50,16 +47,7 @@ type picture interface {
 
 // write writes a picture as NAME.svg and NAME.png.
 func write(p picture, dir, name string) error {
-	var b bytes.Buffer
-	if err := p.SVG(&b); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".svg"), b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	b.Reset()
-	if err := p.PNG(&b); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644)
+	return errors.Join(
+		disk.Replace(filepath.Join(dir, name+".svg"), disk.Public, p.SVG),
+		disk.Replace(filepath.Join(dir, name+".png"), disk.Public, p.PNG))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -49,26 +50,11 @@ func (s *Store) get(key string) (*measure.Run, error) {
 	return run, nil
 }
 
-// put stores the result of a cell. It is atomic: a crash leaves either the complete
-// file or none.
+// put stores the result of a cell.
 func (s *Store) put(key string, run *measure.Run) error {
 	data, err := json.Marshal(run)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.Dir, key+".*.part")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.path(key))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is reported
-	}
-	return err
+	return disk.Replace(s.path(key), disk.Public, disk.Text(append(data, '\n')))
 }

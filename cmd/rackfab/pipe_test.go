@@ -67,7 +67,10 @@ func TestUnreadOutput(t *testing.T) {
 		{"scenario star-2", nil},
 		{"topology check tiny.yaml", nil},
 		{"torture --schedules 1", nil},
-		{"schemes", nil}, {"version", nil}, {"help run", nil}, {"completion bash", nil},
+		{"schemes", nil},
+		{"version", nil},
+		{"help run", nil},
+		{"completion bash", nil},
 	} {
 		if err := unreadOutput(t, dir, strings.Fields(tt.line)...); err != nil {
 			t.Errorf("%s: %v", tt.line, err)

@@ -56,8 +56,7 @@ func (r *run) journalNow() (*rackfabv1.Journal, error) {
 	return &rackfabv1.Journal{Scenario: text, AtPs: int64(reached), Digest: r.latest.GetStatus().GetDigest()}, nil
 }
 
-// save writes the journal to its file, if one is configured. It replaces the file
-// atomically. A run that is stopped as it started leaves no file.
+// save writes the journal to its file, if one is configured. A run that is stopped as it started leaves no file.
 func (r *run) save() error {
 	path := r.service.options.Journal
 	switch {
@@ -78,7 +77,7 @@ func (r *run) save() error {
 		return err
 	}
 	r.journal.saved = r.clock.reached
-	return writeJournal(path, j, now)
+	return disk.Replace(path, disk.Public, func(w io.Writer) error { return printJournal(w, j, now) })
 }
 
 // saveRegularly saves the journal every saveTicks ticks. The next change reports a
@@ -151,28 +150,6 @@ func printJournal(w io.Writer, j *rackfabv1.Journal, now string) error {
 		first = unstepped
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s%s", first, now, j.GetScenario())
-	return err
-}
-
-// WriteJournal writes a journal to a file atomically.
-func WriteJournal(path string, j *rackfabv1.Journal) error { return writeJournal(path, j, "") }
-
-// writeJournal is WriteJournal with the state of the run, "" for none.
-func writeJournal(path string, j *rackfabv1.Journal, now string) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	err = printJournal(file, j, now)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // the incomplete file is of no use
-	}
 	return err
 }
 

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/rackfab/rackfab/disk"
 )
 
 const pageFile = "docs/requirements.md"
@@ -45,7 +47,7 @@ func run(root string, check bool) error {
 	page := render(rows, cited)
 	file := filepath.Join(root, pageFile)
 	if !check {
-		return os.WriteFile(file, page, 0o644)
+		return disk.Replace(file, disk.Public, disk.Text(page))
 	}
 	have, err := os.ReadFile(file)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
@@ -15,7 +16,7 @@ func main() {
 	}
 	text, err := scenariofile.Schema()
 	if err == nil {
-		err = os.WriteFile(os.Args[1], text, 0o644)
+		err = disk.Replace(os.Args[1], disk.Public, disk.Text(text))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -209,7 +209,7 @@ func (v *varied) write(dir string) ([]*report.Folder, error) {
 	if _, err := report.Write(dir, folders); err != nil || v.Key == "" {
 		return folders, err
 	}
-	return folders, cli.CreateFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
+	return folders, disk.Replace(filepath.Join(dir, "variants.json"), disk.Public, func(w io.Writer) error { return cli.WriteJSON(w, v) })
 }
 
 // folderName replaces all but letters, digits, dots and dashes of a value with

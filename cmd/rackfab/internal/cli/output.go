@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/disk"
 )
 
 // Stdout is the file name that denotes standard output.
@@ -47,7 +49,7 @@ func (o *Output) Check() error {
 	if o.Overwrite || o.Name == Stdout {
 		return nil
 	}
-	return Unwritten(o.Name, "choose another name, or --overwrite")
+	return Unwritten(o.Name, advice)
 }
 
 // Write calls write with the file, or with standard output.
@@ -58,8 +60,14 @@ func (o *Output) Write(c *cobra.Command, write func(io.Writer) error) error {
 	if o.Name == Stdout {
 		return write(c.OutOrStdout())
 	}
-	return CreateFile(o.Name, write)
+	if o.Overwrite {
+		return disk.Replace(o.Name, disk.Public, write)
+	}
+	return NewFile(o.Name, advice, write)
 }
+
+// advice is the end of the error of Output for a file with content.
+const advice = "choose another name, or --overwrite"
 
 // NewFile creates a file and calls write with it. A file with content is not overwritten: the error
 // ends with advice.
@@ -67,7 +75,11 @@ func NewFile(path, advice string, write func(io.Writer) error) error {
 	if err := Unwritten(path, advice); err != nil {
 		return err
 	}
-	return CreateFile(path, write)
+	err := disk.New(path, disk.Public, write)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s", err, advice) // another process has written it
+	}
+	return err
 }
 
 // Unwritten returns an error if path is a file with content. The error ends with advice. An empty file,
@@ -77,22 +89,6 @@ func Unwritten(path, advice string) error {
 		return fmt.Errorf("%s: %w: %s", path, fs.ErrExist, advice)
 	}
 	return nil
-}
-
-// CreateFile creates a file, or replaces it, and calls write with it.
-func CreateFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		_ = f.Close() // the first error counts
-		if at := (*fs.PathError)(nil); errors.As(err, &at) {
-			return err // the error names the file
-		}
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
 }
 
 // Digits is the number of significant digits of times, sizes and rates that are printed for people.

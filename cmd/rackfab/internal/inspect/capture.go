@@ -3,13 +3,12 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/capture"
+	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -102,7 +101,7 @@ type captureFile struct {
 	*capture.Writer
 	name   string
 	points []tap.Point
-	file   io.WriteCloser
+	file   *disk.File // nil for standard output
 	full   bool
 }
 
@@ -112,7 +111,7 @@ func newCaptureFile(c *cobra.Command, f *captureFlags, s *topology.Scenario, poi
 	w := cli.Endless(c)
 	switch {
 	case f.output.Name != cli.Stdout:
-		file, err := os.Create(f.output.Name)
+		file, err := disk.Create(f.output.Name, disk.Public)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +120,18 @@ func newCaptureFile(c *cobra.Command, f *captureFlags, s *topology.Scenario, poi
 		return nil, errors.New("-o -: standard output is a terminal: write to a file or a pipe")
 	}
 	var err error
-	out.Writer, err = capture.NewWriter(w, s, points, f.file)
-	return out, err
+	if out.Writer, err = capture.NewWriter(w, s, points, f.file); err != nil {
+		return nil, out.discard(err)
+	}
+	return out, nil
+}
+
+// discard removes the file and returns the error that is the reason.
+func (f *captureFile) discard(err error) error {
+	if f.file != nil {
+		return f.file.Discard(err)
+	}
+	return err
 }
 
 // take writes packets until the file is full.
@@ -141,15 +150,16 @@ func (f *captureFile) take(packets []tap.Packet) error {
 	return f.Flush()
 }
 
-// end closes the file and prints how many packets it holds. why is the reason of an
+// end closes the file, which gets its name then, and prints how many packets it holds. why is the reason of an
 // early end other than a full file, or "".
 func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
-	err := f.Close()
-	if f.file != nil {
-		err = errors.Join(err, f.file.Close())
+	if err := f.Close(); err != nil {
+		return f.discard(err)
 	}
-	if err != nil {
-		return err
+	if f.file != nil {
+		if err := f.file.Close(); err != nil {
+			return err
+		}
 	}
 	text := fmt.Sprintf("%s: %d packets at %s until %s, %d lost", f.name, f.Packets(), unit.Counted(len(f.points), "port"), until, f.Lost())
 	if f.full {
@@ -158,6 +168,6 @@ func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 	if why != "" {
 		text += "; " + why
 	}
-	_, err = fmt.Fprintln(cli.Messages(c, f.name), text)
+	_, err := fmt.Fprintln(cli.Messages(c, f.name), text)
 	return err
 }

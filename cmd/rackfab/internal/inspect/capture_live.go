@@ -73,7 +73,7 @@ func captureStream(c *cobra.Command, f *captureFlags, stream rackfabv1.FabricSer
 		end = f.window.To.String()
 	}
 	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %s from %s until %s, at most %s\n", unit.Counted(len(points), "port"), at, end, unit.Bytes(f.file.Limit)); err != nil {
-		return err
+		return out.discard(err)
 	}
 	at, err = out.follow(c, stream, at)
 	why := ""

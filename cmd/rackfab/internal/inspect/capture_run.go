@@ -61,7 +61,7 @@ func captureRun(c *cobra.Command, name string, f *captureFlags) error {
 		}
 		tap.Sort(packets, func(p tap.Packet) (unit.Time, int) { return p.At, p.Node })
 		if err := out.take(packets); err != nil {
-			return err
+			return out.discard(err)
 		}
 	}
 	return out.end(c, l.Now(), "")

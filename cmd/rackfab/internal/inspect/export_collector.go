@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/disk"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/sweep"
@@ -166,7 +167,7 @@ type exportFlags struct {
 // create writes a file. It replaces one only where that is wanted.
 func (f *exportFlags) create(path string, write func(io.Writer) error) error {
 	if f.overwrite {
-		return cli.CreateFile(path, write)
+		return disk.Replace(path, disk.Public, write)
 	}
 	return cli.NewFile(path, "choose another folder with --output, or --overwrite", write)
 }

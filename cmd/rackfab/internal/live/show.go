@@ -3,7 +3,6 @@ package live
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,8 @@ func journalCommand() *cobra.Command {
 			return err
 		}
 		j := out.GetJournal()
-		if err := saveJournal(c, cli.Output{Name: args[0], Overwrite: overwrite}, j); err != nil {
+		to := cli.Output{Name: args[0], Overwrite: overwrite}
+		if err := to.Write(c, func(w io.Writer) error { return controller.PrintJournal(w, j) }); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cli.Messages(c, args[0]), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
@@ -87,16 +87,4 @@ func journalCommand() *cobra.Command {
 	cli.OverwriteFlag(save, &overwrite)
 	c.AddCommand(save)
 	return c
-}
-
-// saveJournal writes a journal. It replaces a regular file atomically, and writes to any
-// other file, such as a pipe, directly.
-func saveJournal(c *cobra.Command, to cli.Output, j *rackfabv1.Journal) error {
-	if err := to.Check(); err != nil {
-		return err
-	}
-	if is, err := os.Stat(to.Name); to.Name != cli.Stdout && (err != nil || is.Mode().IsRegular()) {
-		return controller.WriteJournal(to.Name, j)
-	}
-	return to.Write(c, func(w io.Writer) error { return controller.PrintJournal(w, j) })
 }

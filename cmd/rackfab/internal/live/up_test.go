@@ -1,12 +1,14 @@
 package live
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/disk"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
 )
@@ -30,7 +32,7 @@ func TestUnreachableCollector(t *testing.T) {
 func TestKeepEarlier(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "j.yaml")
-	if err := controller.WriteJournal(path, &rackfabv1.Journal{AtPs: 1}); err != nil {
+	if err := disk.Replace(path, disk.Public, func(w io.Writer) error { return controller.PrintJournal(w, &rackfabv1.Journal{AtPs: 1}) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{path + ", the journal of an earlier run, is now j-1.yaml\n", ""} {
