@@ -24,6 +24,8 @@ type chakra struct {
 	left                        map[string]int // nodes left out, by what they are
 	empty, small, priority, dim int            // messages of 0 bytes, sizes made larger, attributes without effect
 	broadcasts, joined          int            // nodes that broadcast; collectives
+	removed                     int            // entries of ctrl_deps whose node is not in the file
+	unversioned                 int            // files without a version
 }
 
 // chakraRank is the trace of a rank: its nodes in the order of their numbers.
@@ -122,6 +124,9 @@ func (c *chakra) rack(rack *File, layout Layout) ([]byte, error) {
 
 // notes returns what the scenario does not say.
 func (c *chakra) notes() (notes []string) {
+	if n := c.unversioned; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s no version, as Chakra's PyTorch and Text converters write it: read by the schema of version 1.0.0", have(n, "file")))
+	}
 	var left []string
 	for what, n := range c.left {
 		left = append(left, fmt.Sprintf("%d %s", n, what))
@@ -139,6 +144,7 @@ func (c *chakra) notes() (notes []string) {
 		{c.broadcasts, "BROADCAST without a root: the first rank of the group sends"},
 		{c.priority, "comm_priority: ignored"},
 		{c.dim, "involved_dim: ignored, all ranks of the group take part"},
+		{c.removed, "ctrl_deps: ignored, on a node that the file does not have"},
 	} {
 		if n.count > 0 {
 			notes = append(notes, have(n.count, "node")+" "+n.what)

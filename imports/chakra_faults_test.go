@@ -16,7 +16,7 @@ func TestChakraFaults(t *testing.T) {
 	}{
 		"attributes": {nodes{
 			with(sendNode(1, 9, -1, 1<<31), number("comm_src", 1)),
-			{Id: 2, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND},
+			with(&chakrav1.Node{Id: 2, Type: chakrav1.NodeType_NODE_TYPE_COMM_SEND}, number("comm_dst", 1)),
 			recvNode(3, 0, 0), compNode(4, 1e9+1), collNode(5, 10, 5, ""), collNode(6, 0, -1, ""),
 			with(recvNode(7, 1, 0), number("comm_dst", 1)),
 			with(&chakrav1.Node{Id: 8, Type: chakrav1.NodeType_NODE_TYPE_COMM_RECV}, named("comm_src", "1")),
@@ -27,7 +27,6 @@ t.0.et: node 1: comm_size -1, want an integer from 0 to 2147483648
 t.0.et: node 1: comm_dst 9, want an integer from 0 to 1
 t.0.et: node 1: comm_tag 2147483648, want an integer from 0 to 2147483647
 t.0.et: node 2: no attribute comm_size, want an integer from 0 to 2147483648
-t.0.et: node 2: no attribute comm_dst, want an integer from 0 to 1
 t.0.et: node 3: comm_src 0 is the rank of the trace, which exchanges a message with itself
 t.0.et: node 4: duration_micros 1000000001, want at most 1000000000
 t.0.et: node 5: comm_type 10, want an integer from 0 to 9
@@ -76,7 +75,7 @@ t.1.et: node 1: group "2" has ranks [1], but [0] at another node`},
 		"missing":    {[]File{etFile("t.2.et"), etFile("t.0.et")}, "t.2.et: no trace of rank 1, want one of each rank from 0 on"},
 		"twice":      {[]File{etFile("t.0.et"), etFile("u.0.et")}, "u.0.et: rank 0 has another trace, t.0.et"},
 		"empty":      {[]File{{"t.0.et", nil}}, "t.0.et: message 0: the file ends within it"},
-		"no version": {[]File{{"t.0.et", appendMessage(nil, compNode(1, 1))}}, "t.0.et: message 0: no version, want a trace of Chakra, which begins with one"},
+		"no version": {[]File{{"t.0.et", appendMessage(nil, compNode(1, 1))}}, "t.0.et: message 0: neither version nor attributes, want a trace of Chakra, which begins with its metadata"},
 		"cut by 4":   {[]File{{"t.0.et", append(big, 5, 1)}}, "t.0.et: message 1: the file ends within it"},
 		"cut by 1":   {[]File{{"t.0.et", append(big, 2, 1)}}, "t.0.et: message 1: the file ends within it"},
 		"too many":   {[]File{{"t.0.et", append(big, make([]byte, 1<<21+1)...)}}, "t.0.et: message 2097153: the traces have more than 2097152 nodes, the most that can be imported"},

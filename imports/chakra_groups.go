@@ -33,13 +33,16 @@ type processGroup struct {
 	Ranks []int   `json:"ranks"`
 }
 
-// processGroups reads the groups of a node: a list in JSON, which PyTorch has put into brackets and quotes.
+// processGroups reads the groups of a METADATA node, or of PyTorch's node of that name, which older converters give
+// another type.
 func (c *chakra) processGroups(r *chakraRank, m *chakrav1.Node) {
-	text := m.GetInputs().GetValues()
-	if c.given || !strings.Contains(text, `"pg_name"`) {
+	if c.given || m.GetType() != chakrav1.NodeType_NODE_TYPE_METADATA && !strings.Contains(m.GetName(), "process_group:init") {
 		return
 	}
-	text = strings.TrimSuffix(strings.TrimPrefix(text, `["`), `"]`)
+	text := unlisted(m.GetInputs().GetValues())
+	if !strings.Contains(text, `"pg_name"`) {
+		return
+	}
 	var list []processGroup
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		c.at(r, m.GetId(), `process groups: %v, want [{"pg_name": "1", "ranks": [0, 1]}]`, err)
@@ -60,6 +63,25 @@ func (c *chakra) processGroups(r *chakraRank, m *chakrav1.Node) {
 		}
 		c.groups[*g.Name] = ranks
 	}
+}
+
+// unlisted returns the text in a list of one text, as Python or JSON writes lists: ['...'] or ["..."], where the PyTorch
+// converter leaves quotes in the text as they are. Other text is returned as it is.
+func unlisted(text string) string {
+	text = strings.TrimSpace(text)
+	for _, quote := range []string{`'`, `"`} {
+		inner, begins := strings.CutPrefix(text, "["+quote)
+		inner, ends := strings.CutSuffix(inner, quote+"]")
+		if begins && ends {
+			return unescaped(inner)
+		}
+	}
+	return text
+}
+
+// unescaped returns text without the backslashes that Python and JSON put before quotes and backslashes.
+func unescaped(text string) string {
+	return strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\"`, `"`).Replace(text)
 }
 
 // group returns the ranks of a group, all if none is given, and why they are invalid, "" if they are not.

@@ -9,10 +9,11 @@ import (
 
 // chakraNode is a node of a trace. A node without text and call is left out.
 type chakraNode struct {
-	id   uint64
-	deps []uint64    // numbers of the nodes that it waits for
-	text string      // of its step
-	call *chakraCall // of a collective
+	id      uint64
+	deps    []uint64    // numbers of the nodes that it waits for, those of ctrl_deps first
+	callers int         // number of ctrl_deps
+	text    string      // of its step
+	call    *chakraCall // of a collective
 }
 
 // Processors of programs. That of gates does nothing else, so that it delays none.
@@ -27,6 +28,7 @@ const chakraTime = 1e9
 // action reads what a node does.
 func (c *chakra) action(r *chakraRank, m *chakrav1.Node, n *chakraNode) {
 	a := attributes{c, r, m}
+	c.processGroups(r, m)
 	switch m.GetType() {
 	case chakrav1.NodeType_NODE_TYPE_COMP:
 		n.text = a.compute()
@@ -36,9 +38,6 @@ func (c *chakra) action(r *chakraRank, m *chakrav1.Node, n *chakraNode) {
 		n.text = a.receive()
 	case chakrav1.NodeType_NODE_TYPE_COMM_COLL:
 		n.call = a.collective()
-	case chakrav1.NodeType_NODE_TYPE_METADATA:
-		c.processGroups(r, m)
-		fallthrough
 	default:
 		c.left[typeName(m.GetType())]++
 	}
@@ -70,8 +69,11 @@ func (a *attributes) compute() string {
 	return text
 }
 
-// send returns a message to another rank.
+// send returns a message to another rank, "" if the node names none.
 func (a *attributes) send() string {
+	if a.without("comm_dst") {
+		return ""
+	}
 	a.own("comm_src")
 	size, _ := a.integer("comm_size", 0, goalMessage, true)
 	if size == 0 {
@@ -83,11 +85,24 @@ func (a *attributes) send() string {
 	return fmt.Sprintf("send %dB to h%d%s", size, a.peer("comm_dst"), a.tag())
 }
 
-// receive returns a message from another rank. Its size is that of the message.
+// receive returns a message from another rank, "" if the node names none. Its size is that of the message.
 func (a *attributes) receive() string {
+	if a.without("comm_src") {
+		return ""
+	}
 	a.own("comm_dst")
 	a.steps++
 	return fmt.Sprintf("receive from h%d%s", a.peer("comm_src"), a.tag())
+}
+
+// without reports whether a message has no attribute for the rank at its other end, and is left out. The PyTorch
+// converter writes neither comm_src nor comm_dst.
+func (a *attributes) without(name string) bool {
+	missing := a.named(name) == nil
+	if missing {
+		a.left[typeName(a.node.GetType())+" without "+name]++
+	}
+	return missing
 }
 
 // own checks that the rank at this end of a message is the rank of the trace.

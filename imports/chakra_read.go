@@ -70,15 +70,20 @@ func framed(data []byte) (message, rest []byte, ok bool) {
 	return data[n : n+int(size)], data[n+int(size):], true
 }
 
-// metadata checks the first message.
+// metadata checks the first message. The version may be missing: the PyTorch and the Text converter of Chakra write
+// attributes only.
 func (c *chakra) metadata(message []byte) error {
 	var m chakrav1.GlobalMetadata
 	if err := unmarshal(message, &m); err != nil {
 		return err
 	}
-	if m.GetVersion() == "" {
-		return fmt.Errorf("no version, want a trace of Chakra, which begins with one")
+	if m.GetVersion() != "" {
+		return nil
 	}
+	if len(message) > 0 && len(m.GetAttr()) == 0 {
+		return fmt.Errorf("neither version nor attributes, want a trace of Chakra, which begins with its metadata")
+	}
+	c.unversioned++
 	return nil
 }
 
@@ -91,7 +96,7 @@ func (c *chakra) node(r *chakraRank, message []byte) error {
 	if err := unmarshal(message, &m); err != nil {
 		return err
 	}
-	n := chakraNode{id: m.GetId(), deps: slices.Concat(m.GetCtrlDeps(), m.GetDataDeps())}
+	n := chakraNode{id: m.GetId(), callers: len(m.GetCtrlDeps()), deps: slices.Concat(m.GetCtrlDeps(), m.GetDataDeps())}
 	c.action(r, &m, &n)
 	r.nodes = append(r.nodes, n)
 	return nil
@@ -114,12 +119,25 @@ func (c *chakra) sort(r *chakraRank) {
 		}
 	}
 	for i := range r.nodes {
-		for _, id := range r.nodes[i].deps {
-			if r.index(id) < 0 {
-				c.at(r, r.nodes[i].id, "waits for node %d, which the file does not have", id)
-			}
+		c.checkWaits(r, &r.nodes[i])
+	}
+}
+
+// checkWaits checks that the nodes that a node waits for exist. Those of ctrl_deps that do not are left out: the
+// PyTorch converter removes nodes without data_deps, and keeps the ctrl_deps on them.
+func (c *chakra) checkWaits(r *chakraRank, n *chakraNode) {
+	kept := n.deps[:0]
+	for i, id := range n.deps {
+		switch {
+		case r.index(id) >= 0:
+			kept = append(kept, id)
+		case i < n.callers:
+			c.removed++
+		default:
+			c.at(r, n.id, "waits for node %d, which the file does not have", id)
 		}
 	}
+	n.deps = kept
 }
 
 // index returns the index of a node, -1 if there is none.

@@ -34,6 +34,8 @@ func TestRecognise(t *testing.T) {
 		{"t.0.et.gz", "\x1f\x8b", "a Chakra execution trace of one rank", "rackfab import chakra --traces 'NAME.*.et' -o scenario.yaml"},
 		{"t.0.et", "", "a Chakra execution trace of one rank", "rackfab import chakra --traces 'NAME.*.et' -o scenario.yaml"},
 		{"trace", string(etFile("").Data), "a Chakra execution trace of one rank", "trace is a Chakra execution trace of one rank, which needs others"},
+		{"trace", string(etBytes("").Data), "a Chakra execution trace of one rank", "trace is a Chakra execution trace of one rank, which needs others"},
+		{"trace", string(pytorchFile("").Data), "a Chakra execution trace of one rank", "trace is a Chakra execution trace of one rank, which needs others"},
 		{"empty", "", "", ""},
 		{"x.yaml", "name: x\nnum_ranks: 3\n", "", ""},
 		{"x.yaml", "# Nodes 4\nname: x\n", "", ""},

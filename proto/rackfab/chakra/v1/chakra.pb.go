@@ -111,8 +111,10 @@ func (NodeType) EnumDescriptor() ([]byte, []int) {
 // not declared.
 type GlobalMetadata struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of the format, such as 0.0.4 or 1.0.0.
-	Version       string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// Version of the format, such as 0.0.4 or 1.0.0. Chakra's PyTorch and Text converters write none.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// What the writer says of the trace, such as the schema of its source.
+	Attr          []*Attribute `protobuf:"bytes,2,rep,name=attr,proto3" json:"attr,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -152,6 +154,13 @@ func (x *GlobalMetadata) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *GlobalMetadata) GetAttr() []*Attribute {
+	if x != nil {
+		return x.Attr
+	}
+	return nil
 }
 
 // Node is an operation of a rank.
@@ -642,9 +651,10 @@ var File_rackfab_chakra_v1_chakra_proto protoreflect.FileDescriptor
 
 const file_rackfab_chakra_v1_chakra_proto_rawDesc = "" +
 	"\n" +
-	"\x1erackfab/chakra/v1/chakra.proto\x12\x11rackfab.chakra.v1\"*\n" +
+	"\x1erackfab/chakra/v1/chakra.proto\x12\x11rackfab.chakra.v1\"\\\n" +
 	"\x0eGlobalMetadata\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\tR\aversion\"\xa3\x02\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x120\n" +
+	"\x04attr\x18\x02 \x03(\v2\x1c.rackfab.chakra.v1.AttributeR\x04attr\"\xa3\x02\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12/\n" +
@@ -719,15 +729,16 @@ var file_rackfab_chakra_v1_chakra_proto_goTypes = []any{
 	(*Bools)(nil),          // 5: rackfab.chakra.v1.Bools
 }
 var file_rackfab_chakra_v1_chakra_proto_depIdxs = []int32{
-	0, // 0: rackfab.chakra.v1.Node.type:type_name -> rackfab.chakra.v1.NodeType
-	3, // 1: rackfab.chakra.v1.Node.inputs:type_name -> rackfab.chakra.v1.Values
-	4, // 2: rackfab.chakra.v1.Node.attr:type_name -> rackfab.chakra.v1.Attribute
-	5, // 3: rackfab.chakra.v1.Attribute.bool_list:type_name -> rackfab.chakra.v1.Bools
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	4, // 0: rackfab.chakra.v1.GlobalMetadata.attr:type_name -> rackfab.chakra.v1.Attribute
+	0, // 1: rackfab.chakra.v1.Node.type:type_name -> rackfab.chakra.v1.NodeType
+	3, // 2: rackfab.chakra.v1.Node.inputs:type_name -> rackfab.chakra.v1.Values
+	4, // 3: rackfab.chakra.v1.Node.attr:type_name -> rackfab.chakra.v1.Attribute
+	5, // 4: rackfab.chakra.v1.Attribute.bool_list:type_name -> rackfab.chakra.v1.Bools
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_chakra_v1_chakra_proto_init() }
