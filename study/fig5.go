@@ -138,10 +138,9 @@ func fig5Round(b Bench, set []topology.Setting, rates []int) ([]fig5Step, error)
 
 func newFig5Step(s *topology.Scenario, run *measure.Run) fig5Step {
 	f := s.Flows[s.FlowsNamed(fig5Flow)[0]]
-	link := s.Links[s.PortMap()[f.From][0].Link]
 	wire, pauses := gigabits(f.Initial), run.PausesOn(fig5Link)
 	return fig5Step{
-		Wire: wire, Payload: wire * measure.PayloadShare(s, link, f.From),
+		Wire: wire, Payload: wire * measure.PayloadShare(s, f),
 		Flow: gigabits(run.Flow(fig5Flow).Goodput), Victim: gigabits(run.Flow(fig5Victim).Goodput),
 		PAUSE: pauses.XOFF, PerMs: float64(pauses.XOFF) / (run.FabricTime.Seconds() * 1e3),
 		Paused: pauses.Paused.Seconds() / run.FabricTime.Seconds(), Digest: run.Digest, run: run,

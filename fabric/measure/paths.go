@@ -81,82 +81,76 @@ func linkName(s *topology.Scenario, h routes.Hop) [2]string {
 	return names
 }
 
-// dataHeaders is the header overhead of a WRITE packet without RETH, in bytes: Ethernet
-// 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
-const dataHeaders = 62
-
 // Bottleneck returns the payload rate that the single flows reach together without
-// other traffic. Each link allows its payload rate, and each flow reaches the rate of
-// its tightest link. Flows that share a link share its rate. Paths follow the first of
-// equal routes.
-func Bottleneck(s *topology.Scenario) unit.Rate {
-	allowed := map[routes.Hop]unit.Rate{}
+// other traffic. In order, each flow reaches the rate at which its data packets, headers included, fill
+// what the earlier flows leave of its tightest link. Paths follow the first of equal routes.
+func Bottleneck(s *topology.Scenario) (total unit.Rate) {
+	left := map[routes.Hop]float64{} // bits per second on the wire
 	table := routes.New(s, s.PortMap())
-	total := unit.Rate(0)
 	for _, f := range s.Flows {
 		if f.Burst >= 0 {
 			continue
 		}
-		most := unit.Rate(1 << 62)
-		hops := slices.Collect(table.Path(f.From, f.To))
-		for _, h := range hops {
-			if _, ok := allowed[h]; !ok {
-				allowed[h] = payloadRate(s, s.Links[h.Link], f.From)
+		most, shares := unit.Rate(1<<62), map[routes.Hop]float64{}
+		for h, packet := range table.Packets(s, f.From, f.To) {
+			if _, known := left[h]; !known {
+				left[h] = float64(s.Links[h.Link].Rate)
 			}
-			most = min(most, allowed[h])
+			shares[h] = payloadShare(s, f.From, packet)
+			most = min(most, unit.Rate(left[h]*shares[h]))
 		}
-		for _, h := range hops {
-			allowed[h] -= most
+		for h, share := range shares {
+			left[h] = max(left[h]-float64(most)/share, 0)
 		}
 		total += most
 	}
 	return total
 }
 
-func payloadRate(s *topology.Scenario, l topology.Link, from int) unit.Rate {
-	return unit.Rate(float64(l.Rate) * PayloadShare(s, l, from))
+// payloadShare returns the share of payload, 0 to 1, in the bytes of a full data packet of a host.
+func payloadShare(s *topology.Scenario, from int, packet unit.Bytes) float64 {
+	return float64(s.Nodes[from].NIC.Payload) / float64(packet)
 }
 
-// PayloadShare returns the share of payload, 0 to 1, in the bytes that the data packets
-// of node from occupy on the link.
-func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
-	payload := s.Nodes[from].NIC.Payload
-	return float64(payload) / float64(payload+dataHeaders+l.Overhead)
+// PayloadShare returns the share of payload, 0 to 1, in the bytes that the data packets of a flow
+// occupy on the link of its sender.
+func PayloadShare(s *topology.Scenario, f topology.Flow) float64 {
+	for _, packet := range routes.New(s, s.PortMap()).Packets(s, f.From, f.To) {
+		return payloadShare(s, f.From, packet)
+	}
+	return 0
 }
 
 // Standalone computes the completion time of a flow without other traffic, as the HPCC
 // simulator does: the round-trip propagation delay, the transmission of one payload on
-// every link, and then all bytes of the flow, headers included, at the rate of the
-// slowest link. Under schemes by the load of the path, the packets have the telemetry of the
+// every link, and then all bytes of the flow, headers included, on the link on which a packet
+// takes longest. The headers are those of the scenario's scheme, with the telemetry of the
 // switches before that link.
 type Standalone struct {
-	s           *topology.Scenario
-	routes      *routes.Table
-	each, first unit.Bytes      // headers of every packet; additional headers of the first one
-	paths       map[[2]int]cost // by source and destination
+	s      *topology.Scenario
+	routes *routes.Table
+	paths  map[[2]int]cost // by source and destination
 }
 
 // cost is the cost of a path between two NICs.
 type cost struct {
-	delay    unit.Time // one way
-	transmit unit.Time // transmission of one payload on all links
-	slowest  unit.Rate
-	overhead unit.Bytes // of each frame on the slowest link, beyond its length; and its telemetry
+	delay    unit.Time  // one way
+	transmit unit.Time  // transmission of one payload on all links
+	slowest  unit.Rate  // of the link on which a packet takes longest
+	each     unit.Bytes // of each packet on that link beyond its payload
+	first    unit.Bytes // more of the first packet
 }
 
 // NewStandalone returns a Standalone for the flows of a scenario.
 func NewStandalone(s *topology.Scenario) *Standalone {
-	a := &Standalone{s: s, routes: routes.New(s, s.PortMap()), paths: map[[2]int]cost{}}
-	a.each, a.first = s.DataHeaders()
-	return a
+	return &Standalone{s: s, routes: routes.New(s, s.PortMap()), paths: map[[2]int]cost{}}
 }
 
 // FCT returns the completion time of size bytes of the flow without other traffic.
 func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
 	p, payload := a.cost(f.From, f.To), a.s.Nodes[f.From].NIC.Payload
 	packets := (size + payload - 1) / payload
-	total := size + a.first + packets*(a.each+p.overhead)
-	return 2*p.delay + p.transmit + p.slowest.Serialise(total)
+	return 2*p.delay + p.transmit + p.slowest.Serialise(size+p.first+packets*p.each)
 }
 
 // cost follows the first of the shortest paths.
@@ -166,16 +160,15 @@ func (a *Standalone) cost(from, to int) cost {
 	if known {
 		return p
 	}
-	switches := 0
-	for h := range a.routes.Path(from, to) {
+	payload, longest := a.s.Nodes[from].NIC.Payload, unit.Time(0)
+	_, p.first = a.s.DataHeaders(from, to)
+	for h, packet := range a.routes.Packets(a.s, from, to) {
 		l := &a.s.Links[h.Link]
 		p.delay += l.Delay
-		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
-		telemetry := a.s.Telemetry(switches)
-		if p.slowest == 0 || l.Rate < p.slowest || telemetry > 0 && l.Rate == p.slowest {
-			p.slowest, p.overhead = l.Rate, l.Overhead+telemetry
+		p.transmit += l.Rate.Serialise(payload)
+		if takes := l.Rate.Serialise(packet); takes > longest {
+			longest, p.slowest, p.each = takes, l.Rate, packet-payload
 		}
-		switches++
 	}
 	a.paths[key] = p
 	return p

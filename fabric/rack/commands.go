@@ -55,7 +55,7 @@ func connection(s *topology.Scenario, k *topology.Connection) fabric.Connection 
 	from, to := &s.Nodes[k.From], &s.Nodes[k.To]
 	return fabric.Connection{
 		ID: k.ID, From: from.Host, To: to.Host, Class: k.Class, Source: k.Source, Datagram: k.Datagram,
-		Payload: min(from.NIC.Payload, to.NIC.Payload), Baseline: !from.NIC.CETH || !to.NIC.CETH,
+		Payload: min(from.NIC.Payload, to.NIC.Payload), Baseline: s.Baseline(k.From, k.To),
 	}
 }
 

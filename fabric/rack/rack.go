@@ -294,7 +294,7 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 	return fabric.Flow{
 		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
-		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
+		Baseline: s.Baseline(f.From, f.To),
 		Excess:   s.Nodes[f.To].NIC.UsesExcess(),
 		Recovery: recoveries[s.Recovers(&f)],
 	}

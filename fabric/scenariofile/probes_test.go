@@ -26,8 +26,8 @@ func TestProbesRoundTrip(t *testing.T) {
 		t.Errorf("under timely: %s", got)
 	}
 	// Data packets carry no timestamps if all NICs send probes.
-	stamped, _ := underRTTX(t).DataHeaders()
-	if each, _ := s.DataHeaders(); each != stamped-8 {
+	stamped, _ := underRTTX(t).DataHeaders(0, 1)
+	if each, _ := s.DataHeaders(0, 1); each != stamped-8 {
 		t.Errorf("headers of %v with probes, %v without", each, stamped)
 	}
 }

@@ -142,7 +142,7 @@ func (b *builder) withTelemetry(length, payload unit.Bytes, scheme *cc.Scheme) (
 			switches++
 		}
 		p := frame.Packet{BTH: frame.BTH{Opcode: frame.WriteOnly}, Payload: uint32(payload)}
-		return max(length, p.Len()+b.s.Telemetry(switches)), " with the load of their path under the scheme " + scheme.Name
+		return max(length, p.Len()+frame.LoadLen(switches)), " with the load of their path under the scheme " + scheme.Name
 	case scheme.Notification == cc.NotifyCETH && (source == cc.CETHINT || source == cc.CETHIOAM):
 		const shim = 16 // of INT; IOAM's is shorter
 		return length + shim, fmt.Sprintf(" with the telemetry of schemes.ceth.source %s", source)

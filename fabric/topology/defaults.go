@@ -2,7 +2,6 @@ package topology
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -157,39 +156,28 @@ func (s *Scenario) CheckFlows() error {
 		len(s.Flows), s.Scheme, frame.MaxUETFlows)
 }
 
-// DataHeaders returns the bytes of headers and FCS in each data packet under the
-// scenario's scheme, and the additional bytes in the first packet of a message. If all NICs
-// send RTT probes, data packets carry no timestamps.
-func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
-	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+// DataHeaders returns the bytes of headers and FCS in each data packet from one host to another, and
+// the additional bytes in the first packet of a message. Telemetry is not among them: see
+// routes.Table.Packets.
+func (s *Scenario) DataHeaders(from, to int) (each, first unit.Bytes) {
+	scheme := s.SchemeBetween(from, to)
 	if scheme.Notification.UET() {
 		return frame.UETHeaders + frame.FCSLen, 0
 	}
-	stamped := scheme.Timestamps && slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RTTProbe == 0 })
 	const payload = 1000 // long enough to need no padding
 	length := func(opcode frame.Opcode) unit.Bytes {
-		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: stamped, Payload: payload}
+		p := frame.Packet{
+			BTH:         frame.BTH{Opcode: opcode},
+			Timestamped: scheme.Timestamps && s.Nodes[from].NIC.RTTProbe == 0, // probes carry them instead
+			Payload:     payload,
+		}
 		return p.Len()
 	}
-	if s.repeatsSelectively() {
+	if s.Recovers(&Flow{From: from, To: to}) != cc.RecoveryGoBackN {
 		return length(frame.WriteOnly) - payload, 0
 	}
 	each = length(frame.WriteMiddle) - payload
 	return each, length(frame.WriteFirst) - payload - each
-}
-
-// Telemetry returns the bytes of telemetry in a data packet under the scenario's scheme, if the
-// scheme is one by the load of the path, after some switches.
-func (s *Scenario) Telemetry(switches int) unit.Bytes {
-	if scheme, _ := cc.Find(s.Scheme); scheme.Notification != cc.NotifyLoad {
-		return 0
-	}
-	return frame.LoadLen(switches)
-}
-
-// repeatsSelectively reports whether all NICs use selective repeat.
-func (s *Scenario) repeatsSelectively() bool {
-	return !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RecoveryUnder(s.Scheme) == cc.RecoveryGoBackN })
 }
 
 // Response returns the length in bytes of the response to the largest data request of

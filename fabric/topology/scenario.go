@@ -131,6 +131,21 @@ func (s *Scenario) Recovers(f *Flow) cc.Recovery {
 	return recovery
 }
 
+// Baseline reports whether one of two hosts does not support CETH, so that flows between them use the
+// baseline of a scheme that needs it.
+func (s *Scenario) Baseline(from, to int) bool {
+	return !s.Nodes[from].NIC.CETH || !s.Nodes[to].NIC.CETH
+}
+
+// SchemeBetween returns the scheme under which flows from one host to another begin.
+func (s *Scenario) SchemeBetween(from, to int) cc.Scheme {
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	if scheme.Baseline != "" && s.Baseline(from, to) {
+		scheme, _ = cc.Find(scheme.Baseline)
+	}
+	return scheme
+}
+
 // UsesExcess reports whether the receiver grants less credit to senders that cannot
 // spend it, under any scheme with receiver credit.
 func (n *NICSettings) UsesExcess() bool { return n.Credit == credit.PolicyAIMD }

@@ -13,9 +13,8 @@ import (
 // Paths are the paths between the hosts of a scenario.
 type Paths struct {
 	*Table
-	s       *topology.Scenario
-	ack     unit.Bytes // length of an ACK with timestamps
-	headers unit.Bytes // nominal, see cc.Path
+	s   *topology.Scenario
+	ack unit.Bytes // length of an ACK with timestamps
 }
 
 // nominal is what the nominal size of a packet (Ultra Ethernet 1.0, §3.6.12: UDP length and 40
@@ -27,8 +26,7 @@ func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
 	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
 	var f frame.Frame
 	p.Build(&f)
-	each, _ := s.DataHeaders()
-	return &Paths{Table: New(s, ends), s: s, ack: f.Len(), headers: each + nominal}
+	return &Paths{Table: New(s, ends), s: s, ack: f.Len()}
 }
 
 // Hop is one link of a path, from the port of a node to its peer.
@@ -109,8 +107,9 @@ func (p *Paths) Between(from, to int) cc.Path {
 	for range p.Path(from, to) {
 		hops++
 	}
+	headers, _ := p.s.DataHeaders(from, to)
 	return cc.Path{
-		Rate: p.rate(from), Receiver: p.rate(to), MTU: p.s.Nodes[from].NIC.Payload, Headers: p.headers,
+		Rate: p.rate(from), Receiver: p.rate(to), MTU: p.s.Nodes[from].NIC.Payload, Headers: headers + nominal,
 		BaseRTT: p.RTT(from, to), Hops: hops,
 	}
 }
