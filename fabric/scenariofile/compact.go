@@ -18,9 +18,21 @@ func writeNodes(s *topology.Scenario, into sections) {
 		for ; i < len(s.Nodes) && sameNode(first, &s.Nodes[i]); i++ {
 			names = append(names, s.Nodes[i].Name)
 		}
-		n := into[nodeSections[first.Kind]]
-		n.Content = append(n.Content, text(topology.JoinNames(names)), written(nodeFields[first.Kind], first))
+		n, node := into[nodeSections[first.Kind]], asGiven(*first)
+		n.Content = append(n.Content, text(topology.JoinNames(names)), written(nodeFields[first.Kind], &node))
 	}
+}
+
+// asGiven returns a node without the values that follow from the flows and commands: they follow again when the file
+// is read.
+func asGiven(n topology.Node) topology.Node {
+	if n.Switch.OpenAge {
+		n.Switch.RTTX.Age = 0
+	}
+	if n.Switch.OpenStamp {
+		n.Switch.RTTX.Stamp = ""
+	}
+	return n
 }
 
 // sameNode reports whether two nodes differ only in name and address.

@@ -69,6 +69,7 @@ func (b *builder) completeConverters(ends [][]topology.End) {
 	b.checkIncrements()
 	for _, n := range b.s.NodesOf(topology.Switch) {
 		p := &n.Switch.RTTX
+		n.Switch.OpenAge, n.Switch.OpenStamp = p.Age == 0, p.Stamp == ""
 		p.Age, p.Stamp = cmp.Or(p.Age, max(age, shortest)), cmp.Or(p.Stamp, stamp)
 	}
 }
@@ -129,25 +130,35 @@ var baseIncrement = times.from(0, rttx.MaxD).
 	orWord("auto", topology.AutoIncrement, func(d unit.Time) bool { return d == topology.AutoIncrement }).
 	omit(func(d unit.Time) bool { return d == topology.DefaultIncrement })
 
-// checkIncrements reports a setting of D that none of its switches uses. If only some
-// of them use it, it resets D at the others.
+// checkIncrements reports a setting of D that no switch uses.
 func (b *builder) checkIncrements() {
-	taken, idle := map[place]bool{}, map[place][]string{}
-	var order []place // keys of idle
-	for i, n := range b.s.NodesOf(topology.Switch) {
+	names := map[place][]string{}
+	var order []place // keys of names
+	for _, i := range idleIncrements(&b.s) {
 		at := b.nodes[i].of("rttx_d")
-		switch {
-		case n.Switch.RTTX.D == topology.DefaultIncrement:
-		case b.s.Converts(i):
-			taken[at] = true
-		default:
-			n.Switch.RTTX.D = topology.DefaultIncrement
-			order, idle[at] = append(order, at), append(idle[at], n.Name)
+		if names[at] == nil {
+			order = append(order, at)
 		}
+		names[at] = append(names[at], b.s.Nodes[i].Name)
 	}
 	for _, at := range order {
-		b.require(taken[at], at, "%s", nothingConverts(&b.s, idle[at]))
+		b.fault(at, "%s", nothingConverts(&b.s, names[at]))
 	}
+}
+
+// idleIncrements returns the switches whose setting of D no switch uses. A switch that does not convert may have
+// the D of one that does, because they were set together, or because it converts under another scheme.
+func idleIncrements(s *topology.Scenario) (idle []int) {
+	used := map[unit.Time]bool{topology.DefaultIncrement: true}
+	for i, n := range s.NodesOf(topology.Switch) {
+		used[n.Switch.RTTX.D] = used[n.Switch.RTTX.D] || s.Converts(i)
+	}
+	for i, n := range s.NodesOf(topology.Switch) {
+		if !used[n.Switch.RTTX.D] {
+			idle = append(idle, i)
+		}
+	}
+	return idle
 }
 
 // nothingConverts returns the reason why D is refused at these switches.

@@ -67,10 +67,8 @@ func renew(s *topology.Scenario) (*topology.Scenario, error) {
 func Under(s *topology.Scenario, scheme string) *topology.Scenario {
 	c := *s
 	c.Scheme, c.Nodes = scheme, slices.Clone(s.Nodes)
-	for i := range c.Nodes {
-		if n := &c.Nodes[i]; n.Kind == topology.Switch && !c.Converts(i) {
-			n.Switch.RTTX.D = topology.DefaultIncrement
-		}
+	for _, i := range idleIncrements(&c) {
+		c.Nodes[i].Switch.RTTX.D = topology.DefaultIncrement
 	}
 	if !measuresRTT(&c) {
 		for i := range c.Nodes {

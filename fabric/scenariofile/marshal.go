@@ -17,7 +17,8 @@ import (
 const manifestName = "scenario"
 
 // Marshal returns a scenario as a file with every default written out: the manifest
-// that reproduces a run. It omits the engine settings of a NIC if all of them have
+// that reproduces a run. Values that follow from the flows stay open, so that they follow
+// from other flows under another seed. It omits the engine settings of a NIC if all of them have
 // their defaults. It returns an error if Parse would not read the identical scenario
 // back. Scenarios changed with Override pass this check.
 func Marshal(s *topology.Scenario) ([]byte, error) {

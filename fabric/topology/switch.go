@@ -27,15 +27,18 @@ type SwitchSettings struct {
 	Marking [fabric.Priorities]cc.Marking
 	// Rewrite holds the rewriting of marks of each class. If it is empty, a lossless
 	// class has the rewriting that the scheme needs, and a lossy class has none.
-	Rewrite    [fabric.Priorities]cc.Rewrite
-	RTTX       rttx.Params // PMax is Pmax
-	Kmin, Kmax unit.Bytes  // RED
-	Pmax       float64     // RED
-	Step       unit.Bytes  // marking law step: threshold
-	StepPer    unit.Rate   // port rate for which Step is given; 0 for every rate
-	Weights    [fabric.Priorities]int
-	QCN        QCNSettings
-	Queues     QueueSettings // of classes without PFC
+	Rewrite [fabric.Priorities]cc.Rewrite
+	RTTX    rttx.Params // PMax is Pmax
+	// OpenAge and OpenStamp report whether the file leaves RTTX.Age and RTTX.Stamp open, so that they follow from the
+	// flows and commands, which another seed may change.
+	OpenAge, OpenStamp bool
+	Kmin, Kmax         unit.Bytes // RED
+	Pmax               float64    // RED
+	Step               unit.Bytes // marking law step: threshold
+	StepPer            unit.Rate  // port rate for which Step is given; 0 for every rate
+	Weights            [fabric.Priorities]int
+	QCN                QCNSettings
+	Queues             QueueSettings // of classes without PFC
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
 	// DSCP holds the code points that are mapped to another class than at the NICs,

@@ -70,8 +70,11 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	}
 	var scenarios []*topology.Scenario
 	for _, scheme := range load.Schemes(f.schemes, base.Compare) {
-		one, err := scenariofile.Variant(scenariofile.Under(base, scheme), f.repeat.only, f.repeat.shift)
+		one, err := scenariofile.Override(base, scenariofile.Overrides{Scheme: scheme})
 		if err != nil {
+			return nil, fmt.Errorf("under the scheme %s: %w", scheme, err)
+		}
+		if one, err = scenariofile.Variant(one, f.repeat.only, f.repeat.shift); err != nil {
 			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
 		}
 		scenarios = append(scenarios, one)
