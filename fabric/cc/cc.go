@@ -21,7 +21,9 @@ type Path struct {
 	MTU      unit.Bytes // largest payload of a packet
 	Headers  unit.Bytes // nominal, of a packet with data: UDP length + 40 bytes less the payload (Ultra Ethernet 1.0, §3.6.12)
 	BaseRTT  unit.Time  // round-trip time of a full packet and its ACK through empty queues
-	Hops     int        // links from sender to receiver
+	// LongestRTT is BaseRTT of the longest path of the rack; 0 if it is BaseRTT.
+	LongestRTT unit.Time
+	Hops       int // links from sender to receiver
 }
 
 // Slower returns the rate of the slower one of the links of sender and receiver.

@@ -25,6 +25,13 @@ func TestRTO(t *testing.T) {
 		if got := p.RTO(Path{BaseRTT: c.rtt}); got != c.want {
 			t.Errorf("trimming %s, base RTT %s: %s, want %s", c.trimming, c.rtt, got, c.want)
 		}
+		if got := p.RTO(Path{BaseRTT: us, LongestRTT: c.rtt}); got != c.want {
+			t.Errorf("trimming %s, longest path %s: %s, want %s", c.trimming, c.rtt, got, c.want)
+		}
+		p.NSCC.BaseRTT = c.rtt
+		if got := p.RTO(Path{BaseRTT: us, LongestRTT: 500 * us}); got != c.want {
+			t.Errorf("trimming %s, base_rtt %s: %s, want %s", c.trimming, c.rtt, got, c.want)
+		}
 		p.MRC.RTO = 7 * us
 		if got := p.RTO(Path{BaseRTT: c.rtt}); got != 7*us {
 			t.Errorf("a timeout of its own: %s", got)

@@ -69,7 +69,7 @@ const (
 )
 
 // RTO returns the timeout of a packet on a path. A queue of one bandwidth-delay product takes one base
-// RTT.
+// RTT of NSCC.
 func (p *Params) RTO(path Path) unit.Time {
 	if p.MRC.RTO > 0 {
 		return p.MRC.RTO
@@ -78,7 +78,7 @@ func (p *Params) RTO(path Path) unit.Time {
 	if p.NSCC.Trimming == TrimmingOff {
 		queue = queueOfDrop
 	}
-	return max(rtoLeast, rtoBase+rtoQueues*queue*path.BaseRTT)
+	return max(rtoLeast, rtoBase+rtoQueues*queue*p.NSCC.baseRTT(path))
 }
 
 // SleekMost returns the largest window of a flow on a path as SLEEK counts it; 0 if SLEEK is not
@@ -87,5 +87,5 @@ func (p *Params) SleekMost(path Path) unit.Bytes {
 	if p.MRC.Loss != LossSLEEK {
 		return 0
 	}
-	return max(path.MTU, unit.Bytes(p.NSCC.MaxWindow*bdp(float64(path.Slower()), path.BaseRTT)))
+	return max(path.MTU, unit.Bytes(p.NSCC.MaxWindow*bdp(float64(path.Slower()), p.NSCC.baseRTT(path))))
 }

@@ -1,10 +1,6 @@
 package cc
 
-import (
-	"cmp"
-
-	"github.com/rackfab/rackfab/fabric/unit"
-)
+import "github.com/rackfab/rackfab/fabric/unit"
 
 // NSCC is the window of one flow under Ultra Ethernet's network signalled congestion control
 // (UE specification 1.0, §3.6.13). It needs selective recovery, and trimming for its default
@@ -53,9 +49,9 @@ type NSCC struct {
 
 // NewNSCC returns the reaction point of a flow that begins at initial, in (0, line rate]: with the
 // largest window at line rate, or else with the bandwidth-delay product of initial. p must be
-// valid. If neither p nor the path has a base RTT, it is that of the reference network.
+// valid.
 func NewNSCC(p NSCCParams, path Path, initial unit.Rate) *NSCC {
-	p.BaseRTT = cmp.Or(p.BaseRTT, path.BaseRTT, nsccReferenceRTT)
+	p.BaseRTT = p.baseRTT(path)
 	k := p.constants(path)
 	c := &NSCC{p: p, k: k, line: path.Rate, slow: float64(path.Slower()), base: float64(p.BaseRTT), cwnd: k.most}
 	if initial < path.Rate {

@@ -11,7 +11,7 @@ import (
 // flow's.
 type NSCCParams struct {
 	Preset string // name of the settings that these were derived from
-	// BaseRTT is config_base_rtt; 0 for the base RTT of the flow's path.
+	// BaseRTT is config_base_rtt, one for all flows; 0 for the base RTT of the longest path.
 	BaseRTT unit.Time
 	// Trimming sets the target of the delay to 0.75 base RTTs instead of 1.0, and disables the
 	// delay that triggers quick adapt. Whether switches trim is their setting.
@@ -137,6 +137,12 @@ const (
 	nsccReferenceBDP = 150_000 // bytes
 	nsccReferenceRTT = 12 * unit.Microsecond
 )
+
+// baseRTT returns config_base_rtt: as set, or the RTT of the longest path (§3.6.13.3). Without either,
+// it is that of the reference network.
+func (p *NSCCParams) baseRTT(path Path) unit.Time {
+	return cmp.Or(p.BaseRTT, path.LongestRTT, path.BaseRTT, nsccReferenceRTT)
+}
 
 // constants returns the constants for a path. The base RTT must be set.
 func (p *NSCCParams) constants(path Path) nsccConstants {

@@ -8,7 +8,7 @@ import (
 // Params holds the settings of every scheme.
 type Params struct {
 	Credit credit.Params // cbrc and cbrc-aimd; the scheme sets AIMD
-	RCCC   credit.Params // rccc; its BaseRTT is 0 for that of the host's paths
+	RCCC   credit.Params // rccc; its BaseRTT is 0 for that of the rack's longest path
 	QCN    QCNParams
 	DCQCN  DCQCNParams
 	TIMELY TIMELYParams

@@ -16,7 +16,7 @@ func newTestRCCC(t *testing.T) credit.Params {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := scheme.Complete(Default(), func() unit.Time { return 12 * us })
+	p := scheme.Complete(Default(), nil, 12*us)
 	p.Credit.MTU = 4096
 	if err := p.Validate("rccc"); err != nil || p.Credit.AIMD || p.Credit.RateShare != 0.99 || p.Credit.BaseRTT != 12*us {
 		t.Fatalf("%+v: %v", p.Credit, err)

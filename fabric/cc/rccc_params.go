@@ -14,7 +14,7 @@ func DefaultRCCC() credit.Params {
 	p := credit.Default()
 	p.Active, p.Idle = 4, 4          // uec.cpp 32 to 36: 4 packets of credit per pull, in both lists
 	p.Law = credit.LawShared         // uec.cpp: less the credit held, divided by the active senders
-	p.BaseRTT = 0                    // that of the paths
+	p.BaseRTT = 0                    // that of the longest path, as for NSCC
 	p.Retry = 100 * unit.Microsecond // uec.h: the smallest RTO, after which an RTS asks for credit
 	return p
 }
@@ -40,9 +40,9 @@ func (p NSCCParams) alone() NSCCParams {
 }
 
 // completeRCCC makes the settings of RCCC those of receiver credit.
-func completeRCCC(p *Params, baseRTT func() unit.Time) {
+func completeRCCC(p *Params, _ func() unit.Time, longest unit.Time) {
 	p.Credit = p.RCCC
 	if p.Credit.BaseRTT == 0 {
-		p.Credit.BaseRTT = cmp.Or(baseRTT(), credit.Default().BaseRTT)
+		p.Credit.BaseRTT = cmp.Or(longest, credit.Default().BaseRTT)
 	}
 }

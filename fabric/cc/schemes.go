@@ -81,7 +81,7 @@ type Scheme struct {
 	Static string
 
 	// complete sets what the scheme implies; nil if nothing.
-	complete func(p *Params, baseRTT func() unit.Time)
+	complete func(p *Params, baseRTT func() unit.Time, longest unit.Time)
 	// react returns the reaction point of a flow; nil if the rate is fixed.
 	react func(p *Params, path Path, initial unit.Rate) Algorithm
 	// validate returns all invalid settings as one error; nil if the scheme has
@@ -122,14 +122,14 @@ var Schemes = []Scheme{
 		Name: "cnp", Title: "one CNP per marked packet, with DCQCN's reaction point (the baseline of the CETH document)", Marking: MarkRED, Notification: NotifyDCQCN,
 		Settings: "dcqcn", react: reactDCQCN, validate: validateDCQCN,
 		Static:   "sets the notification point of all flows from the start",
-		complete: func(p *Params, _ func() unit.Time) { p.DCQCN.CNPInterval, p.DCQCN.CNPGap = 0, 0 },
+		complete: func(p *Params, _ func() unit.Time, _ unit.Time) { p.DCQCN.CNPInterval, p.DCQCN.CNPGap = 0, 0 },
 	},
 	{
 		Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH, Baseline: "dcqcn",
 		Static:   "reports congestion in ACKs, in a format that both ends and the switches use from the start",
 		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewCETH(p.CETH, path.Rate, initial) },
 		validate: func(p *Params) error { return p.CETH.Validate() },
-		complete: func(p *Params, baseRTT func() unit.Time) {
+		complete: func(p *Params, baseRTT func() unit.Time, _ unit.Time) {
 			if p.CETH.Window == 0 {
 				p.CETH.Window = baseRTT()
 			}
@@ -161,7 +161,7 @@ var Schemes = []Scheme{
 	{
 		Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit,
 		Settings: "cbrc", Static: notRoCE, validate: validateCredit,
-		complete: func(p *Params, _ func() unit.Time) { p.Credit.AIMD = true },
+		complete: func(p *Params, _ func() unit.Time, _ unit.Time) { p.Credit.AIMD = true },
 	},
 	{
 		Name: "dctcp", Title: "rate by the share of marked packets (DCTCP, SIGCOMM'10, in the form of the HPCC simulator)", Marking: MarkStep, Notification: NotifyEcho,
@@ -240,10 +240,10 @@ func Find(name string) (Scheme, error) {
 
 // Complete returns p with the settings that the scheme implies. baseRTT returns the
 // longest round-trip time of the sender's flows in an idle rack; it is called only if the
-// scheme needs it.
-func (s Scheme) Complete(p Params, baseRTT func() unit.Time) Params {
+// scheme needs it. longest is the RTT of the longest path of the rack.
+func (s Scheme) Complete(p Params, baseRTT func() unit.Time, longest unit.Time) Params {
 	if s.complete != nil {
-		s.complete(&p, baseRTT)
+		s.complete(&p, baseRTT, longest)
 	}
 	return p
 }

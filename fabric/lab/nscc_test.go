@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // NSCC-11: endless flows of N equal senders into one link with trimming. Quick adapt fires from N = 10
@@ -21,6 +22,15 @@ func TestQuickAdaptFiresFromTenSendersOn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// each returns one line of that format per number below n.
+func each(n int, format string) string {
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, format, i)
+	}
+	return lines.String()
 }
 
 // equalSenders returns endless flows of that many senders to one receiver, over the first periods of
@@ -38,12 +48,48 @@ switches: {s0: }
 links: [{endpoints: ["h0..h%d, r0", s0]}]
 flows:
 `, quickAdapt, delay, senders-1, senders-1)
-	for i := range senders {
-		fmt.Fprintf(&text, "  - {name: F%d, from: h%d, to: r0, size: endless}\n", i, i)
-	}
+	text.WriteString(each(senders, "  - {name: F%d, from: h%[1]d, to: r0, size: endless}\n"))
 	s, err := scenariofile.Parse("equal-senders.yaml", []byte(text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// NSCC-24: three of eight senders are near the receiver. All have the base RTT of the rack's longest path,
+// so that the near ones see less delay at the same queue, and end first.
+func TestNearSendersEndFirst(t *testing.T) {
+	s, err := scenariofile.Parse("near-and-far.yaml", []byte(`name: near-and-far
+duration: 2ms
+scheme: nscc
+defaults: {link: {rate: 100Gbps, delay: 1us, mtu: 4300B}, nic: {payload: 4096B}}
+nics: {h0..h7: , r0: }
+switches: {s0: , s1: , s2: }
+links:
+  - {endpoints: ["h0..h2, r0", s0]}
+  - {endpoints: [h3..h7, s1]}
+  - {endpoints: [s0, s2], rate: 800Gbps}
+  - {endpoints: [s1, s2], rate: 800Gbps}
+flows:
+`+each(8, "  - {name: F%d, from: h%[1]d, to: r0, size: 2MB}\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, s)
+	l.Run(s.Duration)
+	run, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var near, far unit.Time // sums
+	for i, f := range run.Flows {
+		if i < 3 {
+			near += f.End
+		} else {
+			far += f.End
+		}
+	}
+	if near/3 >= far/5 {
+		t.Errorf("near senders end after %s on average, far ones after %s: want the near ones first", near/3, far/5)
+	}
 }

@@ -19,7 +19,7 @@ func byUEC(scheme string, windowed bool) func(*Config) {
 		s, _ := cc.Find(scheme)
 		c.Notification, c.Scheme = s.Notification, scheme
 		c.CC.NSCC.Credit = windowed
-		c.CC = s.Complete(c.CC, func() unit.Time { return 25 * us })
+		c.CC = s.Complete(c.CC, func() unit.Time { return 25 * us }, 25*us)
 	}
 }
 

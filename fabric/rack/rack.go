@@ -129,7 +129,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 			return rtt
 		}
 		return r.paths.FurthestRTT(node)
-	})
+	}, r.paths.LongestRTT())
 	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT

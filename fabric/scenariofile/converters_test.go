@@ -30,12 +30,46 @@ func TestPathsBetweenHosts(t *testing.T) {
 	for i, f := range s.Flows {
 		from, to := s.Nodes[f.From], s.Nodes[f.To]
 		rate := func(node int) unit.Rate { return s.Links[s.PortMap()[node][0].Link].Rate }
-		want := cc.Path{Rate: rate(f.From), Receiver: rate(f.To), MTU: from.NIC.Payload, Headers: 64, BaseRTT: routes.BaseRTTs(s)[i], Hops: 3}
+		want := cc.Path{Rate: rate(f.From), Receiver: rate(f.To), MTU: from.NIC.Payload, Headers: 64, BaseRTT: routes.BaseRTTs(s)[i], LongestRTT: paths.LongestRTT(), Hops: 3}
 		if got := paths.Between(from.Host, to.Host); got != want {
 			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
 		}
 	}
 }
+
+// NSCC-24: the longest RTT is that between any two hosts, wherever the first one is.
+func TestLongestRTT(t *testing.T) {
+	scenarios := map[string]*topology.Scenario{"near-and-far": parsed(t, nearAndFar)}
+	for _, name := range []string{"pcn-16to2", "dumbbell-4-3", "incast-3", "permutation-20", "star-1"} {
+		scenarios[name] = builtin(t, name)
+	}
+	for name, s := range scenarios {
+		paths, want := routes.NewPaths(s, s.PortMap()), unit.Time(0)
+		for from := range s.NodesOf(topology.NIC) {
+			want = max(want, paths.FurthestRTT(from))
+		}
+		if got := paths.LongestRTT(); got != want || got == 0 {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	s := scenarios["near-and-far"]
+	paths := routes.NewPaths(s, s.PortMap())
+	if first, longest := paths.FurthestRTT(0), paths.RTT(2, 3); first >= longest || paths.LongestRTT() != longest {
+		t.Errorf("%s from the first host, %s between far ones: longest %s", first, longest, paths.LongestRTT())
+	}
+}
+
+// nearAndFar has two hosts on links of 1 us, and two on links of 9 us.
+const nearAndFar = `name: near-and-far
+duration: 1ms
+nics: {a0: , a1: , b0: , b1: }
+switches: {s0: }
+links:
+  - {endpoints: ["a0, a1", s0], rate: 40Gbps, delay: 1us}
+  - {endpoints: ["b0, b1", s0], rate: 40Gbps, delay: 9us}
+flows:
+  - {name: F, from: a0, to: a1, size: 1MB}
+`
 
 // RTTX-47: the age, left open, is two base RTTs.
 func TestConverterAgeDerivesFromFlows(t *testing.T) {

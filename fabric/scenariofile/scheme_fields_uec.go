@@ -19,7 +19,7 @@ var packetsOrNone = interval{lo: 0, hi: 1 << 20}
 
 var nsccFields = []field[cc.NSCCParams]{
 	cite("uec: UEC 1.0, §3.6.13; htsim: uet-htsim, uec.cpp", presetField(cc.NSCCPresets, func(p *cc.NSCCParams) *string { return &p.Preset })),
-	cite("UEC 1.0, §3.6.13.3", of("base_rtt", "RTT of a full packet over the empty network, 0 for the base RTT of the path", times.from(0, longest), func(p *cc.NSCCParams) *unit.Time { return &p.BaseRTT })),
+	cite("UEC 1.0, §3.6.13.3", of("base_rtt", "RTT of a full packet over the empty network, 0 for that of the rack's longest path", times.from(0, longest), func(p *cc.NSCCParams) *unit.Time { return &p.BaseRTT })),
 	cite("UEC 1.0, §3.6.13", of("trimming", "settings for switches that trim: a target delay of 0.75 base RTTs instead of 1, no qa_threshold, and a shorter rto; switches turns them off if no switch trims",
 		oneOf(cc.TrimmingOfSwitches, cc.TrimmingOn, cc.TrimmingOff), func(p *cc.NSCCParams) *cc.NSCCTrimming { return &p.Trimming })),
 	cite("UEC 1.0, §3.6.14", of("credit", "under rccc, flows need room in the window too, and ignore packets trimmed at the last hop", boolean, func(p *cc.NSCCParams) *bool { return &p.Credit })),
@@ -49,7 +49,7 @@ var rcccFields = []field[credit.Params]{
 	cite(uecc+"32 to 36", of("active", "credit of one grant to a sender with demand, at most the demand, in units of mtu", integer[int](1, 1<<16), func(p *credit.Params) *int { return &p.Active })),
 	cite(uecc+"32 to 36", of("idle", "credit of one grant to a sender whose demand is met, in units of mtu", integer[int](1, 1<<16), func(p *credit.Params) *int { return &p.Idle })),
 	cite(uecc+"initRccc", of("window", "limit of a sender's credit from one receiver, and its initial credit; 0 for 1.5 bandwidth-delay products", sizes.from(0, largest), func(p *credit.Params) *unit.Bytes { return &p.Window })),
-	cite("own: that of the paths", of("base_rtt", "round-trip time for window and the figure of wasted credit, 0 for the longest of the host's paths", times.from(0, longest), func(p *credit.Params) *unit.Time { return &p.BaseRTT })),
+	cite("UEC 1.0, §3.6.13.3", of("base_rtt", "round-trip time for window and the figure of wasted credit, 0 for that of the rack's longest path", times.from(0, longest), func(p *credit.Params) *unit.Time { return &p.BaseRTT })),
 	cite("uet-htsim uec.h: the smallest RTO", of("retry", "how long a sender without credit waits before it requests credit; doubles with each retry, up to 16 times", times.from(shortest, longest), func(p *credit.Params) *unit.Time { return &p.Retry })),
 	cite(uecc+"the target less the credit, divided by the active sources", of("law", "requested credit: the whole backlog, the backlog not covered by credit, or a share of that (UEC)", oneOf(credit.LawBacklog, credit.LawUnheld, credit.LawShared), func(p *credit.Params) *credit.Law { return &p.Law })),
 	cite("uet-htsim", of("start", "speculative: a sender starts with a full window; asked: it requests credit first", oneOf(credit.StartSpeculative, credit.StartAsked), func(p *credit.Params) *credit.Start { return &p.Start })),

@@ -20,7 +20,7 @@ func credited(t *testing.T, size unit.Bytes, windowed bool) *Flow {
 		}
 		s.CC.NSCC.Credit = windowed
 		s.Scheme, s.Notification = scheme.Name, scheme.Notification
-		s.CC = scheme.Complete(s.CC, func() unit.Time { return 25 * unit.Microsecond })
+		s.CC = scheme.Complete(s.CC, nil, 25*unit.Microsecond)
 		s.CC.Credit.Window = 20 * unit.Kilobyte
 	})
 	r.Device.backlog, r.offer = func(int) unit.Bytes { return r.backlog() }, func(int) {}

@@ -13,8 +13,9 @@ import (
 // Paths are the paths between the hosts of a scenario.
 type Paths struct {
 	*Table
-	s   *topology.Scenario
-	ack unit.Bytes // length of an ACK with timestamps
+	s       *topology.Scenario
+	ack     unit.Bytes // length of an ACK with timestamps
+	longest unit.Time  // RTT between two hosts
 }
 
 // nominal is what the nominal size of a packet (Ultra Ethernet 1.0, §3.6.12: UDP length and 40
@@ -26,7 +27,9 @@ func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
 	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
 	var f frame.Frame
 	p.Build(&f)
-	return &Paths{Table: New(s, ends), s: s, ack: f.Len()}
+	paths := &Paths{Table: New(s, ends), s: s, ack: f.Len()}
+	paths.longest = paths.longestRTT()
+	return paths
 }
 
 // Hop is one link of a path, from the port of a node to its peer.
@@ -74,8 +77,44 @@ func (p *Paths) FurthestRTT(node int) (longest unit.Time) {
 	return longest
 }
 
-// BDP returns the bandwidth-delay product of the rack in bytes: the longest RTT from the first host
-// to another, at the rate of the slowest link of a host (UEC 1.0: config_base_rtt and BDP).
+// LongestRTT returns the longest RTT between two hosts: config_base_rtt of Ultra Ethernet 1.0
+// (§3.6.13.3).
+func (p *Paths) LongestRTT() unit.Time { return p.longest }
+
+// longestRTT computes the longest RTT. Hosts with equal links to one switch and equal payloads have
+// paths of equal RTTs: the first of each kind stands for all, besides the paths within its kind.
+func (p *Paths) longestRTT() (longest unit.Time) {
+	type like struct {
+		peer              int
+		rate              unit.Rate
+		delay             unit.Time
+		overhead, payload unit.Bytes
+	}
+	first := map[like]int{} // index into kinds
+	var kinds []int         // the first host of each kind
+	for _, host := range p.hosts {
+		end, ok := p.access(host)
+		if !ok {
+			continue
+		}
+		l := &p.s.Links[end.Link]
+		k := like{end.Peer, l.Rate, l.Delay, l.Overhead, p.s.Nodes[host].NIC.Payload}
+		if _, ok := first[k]; !ok {
+			first[k], kinds = len(kinds), append(kinds, host)
+			continue
+		}
+		longest = max(longest, p.RTT(kinds[first[k]], host))
+	}
+	for _, from := range kinds {
+		for _, to := range kinds {
+			longest = max(longest, p.RTT(from, to))
+		}
+	}
+	return longest
+}
+
+// BDP returns the bandwidth-delay product of the rack in bytes: the longest RTT at the rate of the
+// slowest link of a host (UEC 1.0: config_base_rtt and BDP).
 func (p *Paths) BDP() unit.Bytes {
 	if len(p.hosts) == 0 {
 		return 0
@@ -84,7 +123,7 @@ func (p *Paths) BDP() unit.Bytes {
 	for _, host := range p.hosts {
 		slowest = min(slowest, p.rate(host))
 	}
-	return slowest.In(p.FurthestRTT(p.hosts[0]))
+	return slowest.In(p.longest)
 }
 
 // rate returns the rate of a host's link.
@@ -110,6 +149,6 @@ func (p *Paths) Between(from, to int) cc.Path {
 	headers, _ := p.s.DataHeaders(from, to)
 	return cc.Path{
 		Rate: p.rate(from), Receiver: p.rate(to), MTU: p.s.Nodes[from].NIC.Payload, Headers: headers + nominal,
-		BaseRTT: p.RTT(from, to), Hops: hops,
+		BaseRTT: p.RTT(from, to), LongestRTT: p.longest, Hops: hops,
 	}
 }
