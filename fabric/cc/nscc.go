@@ -18,7 +18,8 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // with the headers of a full packet in proportion, so that a shorter packet counts as less than
 // its nominal size, and what is sent, acknowledged and lost always adds up.
 //
-// Invariant: cwnd is between one MTU and the largest window.
+// Invariant: cwnd is at least one MTU, and grows at most to the largest window. A fall of the base RTT
+// lowers the latter; only the next increase lowers a window above it.
 type NSCC struct {
 	timerless
 	p    NSCCParams
@@ -56,8 +57,8 @@ func NewNSCC(p NSCCParams, path Path, initial unit.Rate) *NSCC {
 	c := &NSCC{p: p, k: k, line: path.Rate, slow: float64(path.Slower()), base: float64(p.BaseRTT), cwnd: k.most}
 	if initial < path.Rate {
 		c.cwnd = bdp(float64(initial), p.BaseRTT)
-		c.bound()
 	}
+	c.bound()
 	return c
 }
 
@@ -155,7 +156,6 @@ func (c *NSCC) lower(rtt unit.Time) {
 	if rtt > 0 && float64(rtt) < c.base {
 		c.base = float64(rtt)
 		c.k.most = c.p.MaxWindow * bdp(c.slow, rtt)
-		c.bound()
 	}
 }
 
@@ -205,9 +205,8 @@ func (c *NSCC) decrease(now unit.Time) {
 	if c.average <= c.k.target || float64(now-c.decreased) <= c.base {
 		return
 	}
-	c.cwnd *= max(1-c.p.Gamma*(c.average-c.k.target)/c.average, c.p.MaxCut)
+	c.cwnd = max(c.cwnd*max(1-c.p.Gamma*(c.average-c.k.target)/c.average, c.p.MaxCut), c.k.mtu)
 	c.decreased = now
-	c.bound()
 }
 
 // fulfil applies the collected increases.
@@ -275,9 +274,8 @@ func (c *NSCC) lost(payload unit.Bytes) {
 	c.shrink(size)
 }
 
-func (c *NSCC) shrink(size float64) {
-	c.cwnd -= size
-	c.bound()
-}
+// shrink takes size off the window, down to one MTU.
+func (c *NSCC) shrink(size float64) { c.cwnd = max(c.cwnd-size, c.k.mtu) }
 
+// bound limits the window after an increase.
 func (c *NSCC) bound() { c.cwnd = min(max(c.cwnd, c.k.mtu), max(c.k.most, c.k.mtu)) }

@@ -294,6 +294,21 @@ func TestNSCCBaseRTTFalls(t *testing.T) {
 	wantNSCC(t, "after the fall", c.k.most, 75_000, 1)
 }
 
+// NSCC-13, NSCC-15: A NACK that lowers the base RTT takes only its packet off the window. The largest
+// window, which falls too, limits the next increase.
+func TestNSCCTrimWithAShorterRTT(t *testing.T) {
+	path := Path{Rate: 100 * gbps, MTU: 4096, Headers: 100, BaseRTT: 14_008_320 * unit.Picosecond}
+	c := NewNSCC(DefaultNSCC(), path, path.Rate)
+	wantNSCC(t, "initial window", c.cwnd, 262_656, 0.1)
+	c.Handle(us, Signal{Kind: Trimmed, Bytes: 4096, RTT: 13_674_560 * unit.Picosecond})
+	wantNSCC(t, "after the NACK", c.cwnd, 258_460, 0.1)
+	wantNSCC(t, "largest window", c.k.most, 256_398, 0.1)
+	c.Handle(2*us, Signal{Kind: Lost, Bytes: 1000})
+	wantNSCC(t, "after a loss", c.cwnd, 258_460-1000*4196.0/4096, 0.1)
+	c.fulfil(15 * us)
+	wantNSCC(t, "after an increase", c.cwnd, c.k.most, 0)
+}
+
 // NSCC-16: An ACK without a valid sample counts bytes, and changes the window no further.
 func TestNSCCNeedsASample(t *testing.T) {
 	c := newTestNSCC()
