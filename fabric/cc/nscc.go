@@ -106,10 +106,13 @@ func (c *NSCC) acked(now unit.Time, s *Signal) {
 	c.received += newly
 	c.achieved += newly
 	penalised := c.penalise(s, newly)
-	if s.RTT == 0 {
+	delay := c.average
+	switch {
+	case s.RTT > 0:
+		delay = c.delay(now, s)
+	case c.p.Unsampled == UnsampledNone:
 		return
 	}
-	delay := c.delay(now, s)
 	if c.quickAdapt(now, false, s.Marked, delay) {
 		return
 	}

@@ -309,12 +309,29 @@ func TestNSCCTrimWithAShorterRTT(t *testing.T) {
 	wantNSCC(t, "after an increase", c.cwnd, c.k.most, 0)
 }
 
-// NSCC-16: An ACK without a valid sample counts bytes, and changes the window no further.
+// NSCC-16, NSCC-17: An ACK without a valid sample counts bytes, and changes the window no further. In uet-htsim it
+// has the average delay, to which it adds nothing.
 func TestNSCCNeedsASample(t *testing.T) {
-	c := newTestNSCC()
-	c.cwnd, c.inFlight = 100_000, 10_000
-	c.Handle(20*us, Signal{Kind: Ack, Bytes: 10_000})
-	if c.cwnd != 100_000 || c.inFlight != 0 || c.achieved != 10_000 {
-		t.Errorf("window %v, in flight %v, achieved %v", c.cwnd, c.inFlight, c.achieved)
+	for _, step := range []struct {
+		preset  NSCCParams
+		average unit.Time
+		marked  bool
+		want    float64
+	}{
+		{uecNSCC(), 3 * us, false, 100_000},
+		{uecNSCC(), 18 * us, true, 100_000},
+		{htsimNSCC(), 3 * us, false, 100_000 + 4*nsccMTU*0.75*(1-3.0/9)},
+		{htsimNSCC(), 9 * us, false, 100_000 + 5*nsccMTU},
+		{htsimNSCC(), 18 * us, true, 60_000},
+	} {
+		step.preset.QuickAdapt, step.preset.Eta = false, 0
+		c := NewNSCC(step.preset, nsccPath, nsccPath.Rate)
+		c.cwnd, c.average = 100_000, float64(step.average)
+		c.Handle(20*us, Signal{Kind: Ack, Bytes: 100_000, InFlight: 10_000, Marked: step.marked})
+		wantNSCC(t, step.preset.Preset, c.cwnd, step.want, 1)
+		wantNSCC(t, step.preset.Preset+", average", c.average, float64(step.average), 0)
+		if c.inFlight != 10_000 || c.achieved != 100_000 {
+			t.Errorf("%s: in flight %v, achieved %v", step.preset.Preset, c.inFlight, c.achieved)
+		}
 	}
 }

@@ -30,6 +30,8 @@ type NSCCParams struct {
 	// UnmarkedDelay replaces the delay of an unmarked sample above the target in the average, in
 	// base RTTs; 0 for the delay itself.
 	UnmarkedDelay float64
+	// Unsampled is the delay of an ACK without a valid RTT sample.
+	Unsampled NSCCUnsampled
 	// FastScale is fi_scale, the share of the acknowledged bytes that a fast increase adds.
 	FastScale float64
 	// FastDelay is the delay below which fast increase applies.
@@ -70,6 +72,15 @@ const (
 	IncreaseMSS NSCCIncrease = "mss" // its payload: uet-htsim
 )
 
+// NSCCUnsampled is the delay of an ACK without a valid RTT sample.
+type NSCCUnsampled string
+
+// Delays without a sample.
+const (
+	UnsampledNone    NSCCUnsampled = "none"    // the window does not change further: the specification
+	UnsampledAverage NSCCUnsampled = "average" // the average delay: uet-htsim
+)
+
 // NSCCPresets are the settings by name, the default first.
 //
 // uec is table 3-82 of the specification with trimming. htsim has the departures of uec.cpp in
@@ -78,7 +89,7 @@ var NSCCPresets = []NSCCParams{uecNSCC(), htsimNSCC()}
 
 func uecNSCC() NSCCParams {
 	return NSCCParams{
-		Preset: "uec", Trimming: TrimmingOfSwitches, Increase: IncreaseMTU,
+		Preset: "uec", Trimming: TrimmingOfSwitches, Increase: IncreaseMTU, Unsampled: UnsampledNone,
 		Fair: 5, Proportional: 4, Eta: 0.15, FastScale: 0.25, // table 3-82, §3.6.13
 		FastDelay: unit.Microsecond,                 // not in the specification; uet-htsim uec.cpp 1222
 		Gamma:     0.8, MaxCut: 0.5, MaxWindow: 1.5, // table 3-82
@@ -92,6 +103,7 @@ func htsimNSCC() NSCCParams {
 	p.Preset = "htsim"
 	p.Increase = IncreaseMSS                        // uec.cpp 124 to 126
 	p.AverageWeight, p.UnmarkedDelay = 0.0125, 0.25 // 1402 to 1423
+	p.Unsampled = UnsampledAverage                  // processAck
 	p.Threshold = nsccThreshold                     // 119, with trimming too
 	return p
 }
@@ -110,6 +122,7 @@ func (p NSCCParams) Validate() error {
 	c.want(p.Fair >= 0 && p.Proportional >= 0 && p.Eta >= 0 && p.FastScale >= 0, "fi %v, alpha %v, eta %v and fi_scale %v, want 0 or more", p.Fair, p.Proportional, p.Eta, p.FastScale)
 	c.want(p.Trimming == TrimmingOfSwitches || p.Trimming == TrimmingOn || p.Trimming == TrimmingOff, "trimming %q, want switches, on or off", p.Trimming)
 	c.want(p.Increase == IncreaseMTU || p.Increase == IncreaseMSS, "increase_unit %q, want mtu or mss", p.Increase)
+	c.want(p.Unsampled == UnsampledNone || p.Unsampled == UnsampledAverage, "unsampled_delay %q, want none or average", p.Unsampled)
 	c.want(0 <= p.AverageWeight && p.AverageWeight < 1, "average_weight %v, want 0 <= average_weight < 1", p.AverageWeight)
 	c.want(p.UnmarkedDelay >= 0, "unmarked_delay %v, want 0 or more", p.UnmarkedDelay)
 	c.want(0 <= p.Gamma && p.Gamma <= 1, "gamma %v, want 0 to 1", p.Gamma)

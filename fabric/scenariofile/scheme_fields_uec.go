@@ -32,6 +32,8 @@ var nsccFields = []field[cc.NSCCParams]{
 	cite(uecc+"below 1us; the specification gives no figure", of("fast_delay", "queueing delay below which fast increase applies", times.from(0, longest), func(p *cc.NSCCParams) *unit.Time { return &p.FastDelay })),
 	cite("uec: own, §3.6.13.6 leaves it open; htsim: uec.cpp 1402 to 1423", of("average_weight", "weight of a sample in the average delay, 0 for the time since the previous one over the base RTT", number(belowOne), func(p *cc.NSCCParams) *float64 { return &p.AverageWeight })),
 	cite("uec: §3.6.13; htsim: uec.cpp 1402 to 1423", of("unmarked_delay", "what an unmarked sample above the target adds to the average delay, in base RTTs; 0 for its delay", number(packetsOrNone), func(p *cc.NSCCParams) *float64 { return &p.UnmarkedDelay })),
+	cite("uec: §3.6.13; htsim: uec.cpp, processAck", of("unsampled_delay", "queueing delay of an ACK without a valid RTT sample: the average delay, or none, with which the window does not change",
+		oneOf(cc.UnsampledNone, cc.UnsampledAverage), func(p *cc.NSCCParams) *cc.NSCCUnsampled { return &p.Unsampled })),
 	cite(uec, of("gamma", "weight of the excess of the average delay in a decrease", number(unitInterval), func(p *cc.NSCCParams) *float64 { return &p.Gamma })),
 	cite(uec, of("max_md_jump", "smallest factor of one decrease", number(openFraction), func(p *cc.NSCCParams) *float64 { return &p.MaxCut })),
 	cite(uec, of("max_cwnd", "largest and initial window in bandwidth-delay products", number(packets), func(p *cc.NSCCParams) *float64 { return &p.MaxWindow })),
