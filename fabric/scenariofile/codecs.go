@@ -49,17 +49,9 @@ var schemeName = codec[string]{
 
 var schemeNames = list(array{want: "a list of schemes, like [pfc, pcn]", min: 1}, schemeName, func(name string) string { return name })
 
-// payload is the payload of a data packet. The pad count of the BTH fills words of 4
-// bytes in the last packet of a message only (IBTA volume 1 chapter 9). The packets
-// before it carry whole words.
-var payload = sizes.from(topology.PayloadWord, mostPayload).checked(func(v unit.Bytes) error {
-	rest := v % topology.PayloadWord
-	if rest == 0 {
-		return nil
-	}
-	return fmt.Errorf("%dB is not a multiple of %dB, which all packets of a message but the last must be: want %dB or %dB",
-		v, topology.PayloadWord, max(v-rest, topology.PayloadWord), v-rest+topology.PayloadWord)
-})
+// payload is the payload of a data packet. Whether it must be a multiple of whole words depends on the
+// scheme, see checkPads.
+var payload = sizes.from(topology.PayloadWord, mostPayload)
 
 // messageSize is the size of a message, or "endless".
 var messageSize = sizes.from(1, largest).orWord("endless", topology.Endless, func(v unit.Bytes) bool { return v == topology.Endless })

@@ -197,7 +197,7 @@ func TestErrorNamesPayloadThatUETCannotCarry(t *testing.T) {
 		t.Errorf("under pcn: %v", err)
 	}
 	_, err := Parse("f", []byte(strings.Replace(text, "scheme: pcn", "scheme: cbrc", 1)))
-	want := "f:9: nics.h0..h3.payload: 20000B does not fit a UET request under the scheme cbrc, want at most 16380B"
+	want := "f:9: nics.h0..h3.payload: 20000B does not fit a UET request under the scheme cbrc, want at most 16383B"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got %v", err)
 	}
@@ -230,6 +230,23 @@ func TestEmptyFileIsInvalid(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "null\n", "[]\n", "7\n"} {
 		if _, err := Parse("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), "f:1") {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Packets of UET have no pad count, so that a payload need not be whole words. Those of RoCEv2 must, also those of commands.
+func TestPayloadsOfUETNeedNoPad(t *testing.T) {
+	const fault = "f:9: nics.h0..h3.payload: 1001B is not a multiple of 4B, which all packets of a message%s but the last must be: want 1000B or 1004B"
+	for _, c := range []struct{ scheme, commands, want string }{
+		{"nscc", "", "<nil>"},
+		{"rccc", "", "<nil>"},
+		{"cbrc", "", "<nil>"},
+		{"mrc", "", fmt.Sprintf(fault, "")},
+		{"nscc", "commands:\n  - {name: c, verb: put, from: h0, to: r0, size: 5KB}\n", fmt.Sprintf(fault, " of a command")},
+	} {
+		text := strings.NewReplacer("payload: 1000B", "payload: 1001B", "scheme: pcn", "scheme: "+c.scheme).Replace(sample) + c.commands
+		if _, err := Parse("f", []byte(text)); fmt.Sprint(err) != c.want {
+			t.Errorf("%s: %v\nwant %s", c.scheme, err, c.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ var nicFields = append(flowControlFields, lift(unlessDefault(engineFields), func
 
 // flowControlFields are the settings of a NIC for all traffic.
 var flowControlFields = []field[topology.NICSettings]{
-	of("payload", "largest payload of a data packet, a multiple of 4B", payload, func(n *topology.NICSettings) *unit.Bytes { return &n.Payload }),
+	of("payload", "largest payload of a data packet, a multiple of 4B unless all packets are those of UET (cbrc, nscc, rccc, and no commands)", payload, func(n *topology.NICSettings) *unit.Bytes { return &n.Payload }),
 	live(fabric.KeyAckEvery, of("ack_every", "data packets that one ACK covers", integer[int](1, 1<<16), func(n *topology.NICSettings) *int { return &n.AckEvery })),
 	cite("own: a token bucket of one frame; gap: HPCC simulator, rdma-hw.cc UpdateNextAvail, nextAvail = now + frame time",
 		of("pacer", "how a flow resumes after PAUSE or a busy link delayed it: catch-up sends one extra frame at once, gap waits a whole frame time after the start of each frame",

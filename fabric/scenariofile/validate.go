@@ -26,6 +26,7 @@ func (b *builder) validate(ends [][]topology.End) {
 	b.checkCabling(ends)
 	b.checkRetry()
 	b.checkPayloads()
+	b.checkPads()
 	b.checkUET()
 	b.checkEntropies()
 	b.checkCodePoints()
@@ -150,6 +151,25 @@ func (b *builder) withTelemetry(length, payload unit.Bytes, scheme *cc.Scheme) (
 	return length, ""
 }
 
+// checkPads checks that payloads are whole words where packets are those of RoCEv2: its pad count fills words of 4
+// bytes in the last packet of a message only (IBTA volume 1 chapter 9), and the packets before it carry whole words.
+// UET has no pad count, but commands send RoCEv2 under its schemes too.
+func (b *builder) checkPads() {
+	scheme, err := cc.Find(b.s.Scheme)
+	if err != nil || scheme.Notification.UET() && len(b.s.Commands) == 0 {
+		return
+	}
+	why := ""
+	if scheme.Notification.UET() {
+		why = " of a command"
+	}
+	for i, n := range b.s.NodesOf(topology.NIC) {
+		rest := n.NIC.Payload % topology.PayloadWord
+		b.require(rest == 0, b.nodes[i].of("payload"), "%dB is not a multiple of %dB, which all packets of a message%s but the last must be: want %dB or %dB",
+			n.NIC.Payload, topology.PayloadWord, why, max(n.NIC.Payload-rest, topology.PayloadWord), n.NIC.Payload-rest+topology.PayloadWord)
+	}
+}
+
 // checkUET checks the flows and payloads if the scheme uses UET: packet delivery contexts have 16 bits, and the length of
 // a request 14.
 func (b *builder) checkUET() {
@@ -157,7 +177,7 @@ func (b *builder) checkUET() {
 		return
 	}
 	b.accept(b.s.CheckFlows(), b.top.of("scheme"))
-	const most = frame.MaxUETPayload / topology.PayloadWord * topology.PayloadWord
+	const most = frame.MaxUETPayload
 	for i, n := range b.s.NodesOf(topology.NIC) {
 		b.require(n.NIC.Payload <= most, b.nodes[i].of("payload"),
 			"%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)

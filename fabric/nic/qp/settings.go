@@ -113,7 +113,7 @@ func (s *Settings) Validate() error {
 		want(0 <= s.Host && s.Host < frame.MaxHosts, "host %d, want 0 to %d", s.Host, frame.MaxHosts-1),
 		want(0 < s.Rate && s.Rate <= maxRate, "rate %v, want more than 0 and at most %v", s.Rate, maxRate),
 		want(-frame.MinLen < s.Overhead && s.Overhead <= unit.Kilobyte, "link overhead %v, want more than -%d bytes and at most 1 KB", s.Overhead, frame.MinLen),
-		want(0 < s.Payload && s.Payload <= frame.MaxPayload && s.Payload%4 == 0,
+		want(0 < s.Payload && s.Payload <= frame.MaxPayload && (s.Payload%4 == 0 || s.Notification.UET()),
 			"payload %v, want a multiple of 4 bytes up to %d", s.Payload, frame.MaxPayload),
 		want(s.AckEvery > 0, "one ACK covers %d packets, want at least 1", s.AckEvery),
 		want(s.Timeout >= 0, "retransmission timeout %v, want 0 or more", s.Timeout),

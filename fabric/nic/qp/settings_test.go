@@ -41,6 +41,11 @@ func TestAllFaultsOfSettingsAreReported(t *testing.T) {
 			t.Errorf("%v, want one line with %q", err, want)
 		}
 	}
+	odd := valid()
+	odd.Notification, odd.Payload = cc.NotifyNSCC, 1001 // UET has no pad count
+	if err := odd.Validate(); err != nil {
+		t.Error(err)
+	}
 	if err := all.Validate(); err == nil || strings.Count(err.Error(), "\n") != 12 {
 		t.Errorf("%v, want 13 lines", err)
 	}
