@@ -63,10 +63,15 @@ func (t *Table) Path(from, to int) iter.Seq[Hop] {
 func (p *Paths) RTT(from, to int) (rtt unit.Time) {
 	data := topology.DataFrame(p.s.Nodes[from].NIC.Payload)
 	for h := range p.Path(from, to) {
-		l := &p.s.Links[h.Link]
-		rtt += 2*l.Delay + l.Rate.Serialise(data+l.Overhead) + l.Rate.Serialise(p.ack+l.Overhead)
+		rtt += p.exchange(h.Link, data)
 	}
 	return rtt
+}
+
+// exchange returns the time that a data frame and its ACK take on a link.
+func (p *Paths) exchange(link int, data unit.Bytes) unit.Time {
+	l := &p.s.Links[link]
+	return 2*l.Delay + l.Rate.Serialise(data+l.Overhead) + l.Rate.Serialise(p.ack+l.Overhead)
 }
 
 // FurthestRTT returns the longest RTT from the host with that index to any other.
@@ -105,12 +110,30 @@ func (p *Paths) longestRTT() (longest unit.Time) {
 		}
 		longest = max(longest, p.RTT(kinds[first[k]], host))
 	}
+	byPayload := map[unit.Bytes][]int{}
 	for _, from := range kinds {
+		payload := p.s.Nodes[from].NIC.Payload
+		byPayload[payload] = append(byPayload[payload], from)
+	}
+	known := make([]unit.Time, len(p.ends))
+	for payload, senders := range byPayload {
 		for _, to := range kinds {
-			longest = max(longest, p.RTT(from, to))
+			clear(known)
+			for _, from := range senders {
+				longest = max(longest, p.rest(from, to, topology.DataFrame(payload), known))
+			}
 		}
 	}
 	return longest
+}
+
+// rest is RTT from any node. Paths to one host share their ends: known has the results so far, by node, 0 for none.
+func (p *Paths) rest(at, to int, data unit.Bytes, known []unit.Time) unit.Time {
+	if next := p.Ports(at, to); known[at] == 0 && len(next) > 0 {
+		end := p.ends[at][next[0]]
+		known[at] = p.exchange(end.Link, data) + p.rest(end.Peer, to, data, known)
+	}
+	return known[at]
 }
 
 // BDP returns the bandwidth-delay product of the rack in bytes: the longest RTT at the rate of the
