@@ -2,6 +2,10 @@ package collective
 
 // next returns the rank that is a number of places after r in the ring of a channel. It may be negative.
 func (e *expansion) next(channel, r, places int) int {
+	if len(e.rings) > 0 {
+		ring := &e.rings[channel%len(e.rings)]
+		return ring.order[((ring.place[r]+places)%e.Ranks+e.Ranks)%e.Ranks]
+	}
 	if channel%2 != 0 {
 		places = -places
 	}

@@ -93,10 +93,13 @@ type Spec struct {
 	// begins an all-gather with segment i, and ends a reduce-scatter with it. It is 0 for a Barrier and
 	// for an AllToAllV.
 	Size unit.Bytes
-	// Channels are shares of the data, 1 to MaxChannels. The rings of odd channels run backwards.
+	// Channels are shares of the data, 1 to MaxChannels. The rings of odd channels run backwards, unless there are rails.
 	Channels int
 	Chunks   int   // parts of a segment that are sent one after the other, 1 to MaxChunks
 	Sizes    Sizes // of an AllToAllV; nil for others
+	// Rails is the number of ranks of each server, which are consecutive and have a NIC on a rail each; 0 or 1 if that
+	// is unknown or of no use. The ring of channel c enters and leaves servers on rails from c on. Above 1 it is for Ring.
+	Rails int
 }
 
 // Fault is a value of a Spec that is not allowed.
@@ -124,6 +127,10 @@ func (c *Spec) Validate() *Fault {
 		return fault("channels", "%d, want 1 to %d", c.Channels, MaxChannels)
 	case c.Chunks < 1 || c.Chunks > MaxChunks:
 		return fault("chunks", "%d, want 1 to %d", c.Chunks, MaxChunks)
+	case c.Rails > 1 && c.Algorithm != Ring:
+		return fault("rails", "%d, want 1 for %s", c.Rails, c.Algorithm)
+	case c.Rails < 0 || c.Rails > 1 && (c.Ranks%c.Rails != 0 || c.Ranks == c.Rails):
+		return fault("rails", "%d, want 1, or the number of ranks of each of several servers, which divides %d", c.Rails, c.Ranks)
 	case c.Messages() > MaxMessages:
 		return fault("ranks", "%d messages, want at most %d: fewer ranks, channels or chunks", c.Messages(), MaxMessages)
 	case c.Kind == AllToAllV && c.Size != 0:
@@ -168,6 +175,17 @@ func (c *Spec) segments() int {
 	default:
 		return c.Ranks
 	}
+}
+
+// LeastChunks returns the least number of chunks with which no message is too long, in a collective whose other fields are
+// valid and which has no Sizes. It is above MaxChunks if there is none.
+func (c *Spec) LeastChunks() int {
+	one := *c
+	one.Chunks = 1
+	for one.Kind != Barrier && one.largest() > program.MaxMessage {
+		one.Chunks = max(one.Chunks+1, one.Chunks*int(one.largest()/program.MaxMessage))
+	}
+	return one.Chunks
 }
 
 // largest bounds the bytes of a message.

@@ -16,6 +16,10 @@ func drawn(t *rapid.T) *Spec {
 	c := &Spec{Kind: rapid.SampledFrom(Kinds()).Draw(t, "kind"), Channels: 1, Chunks: 1}
 	c.Algorithm = rapid.SampledFrom(Algorithms(c.Kind)).Draw(t, "algorithm")
 	c.Ranks = rapid.IntRange(2, 9).Draw(t, "ranks")
+	if c.Algorithm == Ring && rapid.Bool().Draw(t, "rails") {
+		c.Rails = rapid.IntRange(2, 4).Draw(t, "ranks per server")
+		c.Ranks = c.Rails * rapid.IntRange(2, 4).Draw(t, "servers")
+	}
 	if c.Algorithm == HalvingDoubling {
 		c.Ranks = 1 << rapid.IntRange(1, 3).Draw(t, "power")
 	}
@@ -38,7 +42,7 @@ func drawn(t *rapid.T) *Spec {
 
 // COLL-7: Each pair of ranks of an all-to-allv exchanges its bytes, in as many messages as have some.
 func TestBytesOfAllToAllV(t *testing.T) {
-	c := &Spec{AllToAllV, Direct, 3, 0, 2, 2, Sizes{{9, 0, 1001}, {3, 5, 0}, {0, 0, 0}}}
+	c := &Spec{AllToAllV, Direct, 3, 0, 2, 2, Sizes{{9, 0, 1001}, {3, 5, 0}, {0, 0, 0}}, 0}
 	if fault := c.Validate(); fault != nil {
 		t.Fatal(fault)
 	}
@@ -64,7 +68,7 @@ func TestBytesOfAllToAllV(t *testing.T) {
 		t.Errorf("data %s, share %v", c.Data(), c.BusShare())
 	}
 	// With equal sizes the figures are those of an all-to-all.
-	equal, v := &Spec{AllToAll, Direct, 4, 400, 1, 1, nil}, &Spec{Kind: AllToAllV, Ranks: 4}
+	equal, v := &Spec{AllToAll, Direct, 4, 400, 1, 1, nil, 0}, &Spec{Kind: AllToAllV, Ranks: 4}
 	for range 4 {
 		v.Sizes = append(v.Sizes, []unit.Bytes{100, 100, 100, 100})
 	}
@@ -113,7 +117,7 @@ func TestBytesSentByRanks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, parts := range [][2]int{{1, 1}, {2, 1}, {1, 4}, {2, 4}} {
-			c := &Spec{tt.kind, tt.algorithm, tt.ranks, size, parts[0], parts[1], nil}
+			c := &Spec{tt.kind, tt.algorithm, tt.ranks, size, parts[0], parts[1], nil, 0}
 			sends := 0
 			for r, p := range c.Expand() {
 				sum, n := int64(0), 0
@@ -136,7 +140,7 @@ func TestBytesSentByRanks(t *testing.T) {
 // A broadcast sends the data once to each rank but the root.
 func TestBytesOfBroadcasts(t *testing.T) {
 	for _, algorithm := range Algorithms(Broadcast) {
-		c := &Spec{Broadcast, algorithm, 5, 1003, 2, 3, nil}
+		c := &Spec{Broadcast, algorithm, 5, 1003, 2, 3, nil, 0}
 		got := make([]int64, c.Ranks)
 		for _, p := range c.Expand() {
 			for i := range p.Len() {
@@ -155,25 +159,25 @@ func TestBytesOfBroadcasts(t *testing.T) {
 // halving and doubling 2 log2(n).
 func TestStepsOfRing(t *testing.T) {
 	for n := 2; n < 10; n++ {
-		c := &Spec{AllReduce, Ring, n, unit.Bytes(n), 1, 1, nil}
+		c := &Spec{AllReduce, Ring, n, unit.Bytes(n), 1, 1, nil, 0}
 		if got := longestChain(c.Expand()); got != 2*(n-1) {
 			t.Errorf("%d ranks: %d messages one after the other, want %d", n, got, 2*(n-1))
 		}
 	}
-	if got := longestChain((&Spec{AllReduce, HalvingDoubling, 16, 16, 1, 1, nil}).Expand()); got != 8 {
+	if got := longestChain((&Spec{AllReduce, HalvingDoubling, 16, 16, 1, 1, nil, 0}).Expand()); got != 8 {
 		t.Errorf("halving and doubling among 16: %d messages one after the other, want 8", got)
 	}
-	if got := longestChain((&Spec{AllReduce, Direct, 16, 16, 1, 1, nil}).Expand()); got != 2 {
+	if got := longestChain((&Spec{AllReduce, Direct, 16, 16, 1, 1, nil, 0}).Expand()); got != 2 {
 		t.Errorf("direct: %d messages one after the other, want 2", got)
 	}
-	if got := longestChain((&Spec{Broadcast, Ring, 7, 16, 1, 1, nil}).Expand()); got != 6 {
+	if got := longestChain((&Spec{Broadcast, Ring, 7, 16, 1, 1, nil, 0}).Expand()); got != 6 {
 		t.Errorf("broadcast along a ring of 7: %d messages one after the other, want 6", got)
 	}
 }
 
 // A receive waits for others only if it adds to what they received. The messages of a barrier have one byte.
 func TestConditionsOfReceives(t *testing.T) {
-	for r, p := range (&Spec{AllReduce, Ring, 4, 16, 1, 1, nil}).Expand() {
+	for r, p := range (&Spec{AllReduce, Ring, 4, 16, 1, 1, nil, 0}).Expand() {
 		receives, waiting := 0, 0
 		for i := range p.Len() {
 			if p.At(i).Kind == program.Receive {
@@ -186,7 +190,7 @@ func TestConditionsOfReceives(t *testing.T) {
 		}
 	}
 	for _, algorithm := range Algorithms(Barrier) {
-		for r, p := range (&Spec{Barrier, algorithm, 4, 0, 1, 1, nil}).Expand() {
+		for r, p := range (&Spec{Barrier, algorithm, 4, 0, 1, 1, nil, 0}).Expand() {
 			for i := range p.Len() {
 				if s := p.At(i); s.Kind == program.Send && s.Amount != 1 {
 					t.Errorf("%s: rank %d sends %d bytes, want 1", algorithm, r, s.Amount)
@@ -199,10 +203,10 @@ func TestConditionsOfReceives(t *testing.T) {
 // The longest chain of a double binary tree goes once up a tree and once down, or down alone.
 func TestStepsOfDoubleBinaryTree(t *testing.T) {
 	for n, depth := range map[int]int{2: 1, 3: 2, 4: 2, 5: 3, 8: 3, 9: 4, 16: 4, 17: 5, 100: 7, 128: 7, 129: 8} {
-		if got := longestChain((&Spec{AllReduce, DoubleBinaryTree, n, 2, 1, 1, nil}).Expand()); got != 2*depth {
+		if got := longestChain((&Spec{AllReduce, DoubleBinaryTree, n, 2, 1, 1, nil, 0}).Expand()); got != 2*depth {
 			t.Errorf("all-reduce of %d: %d messages one after the other, want %d", n, got, 2*depth)
 		}
-		if got := longestChain((&Spec{Broadcast, DoubleBinaryTree, n, 2, 1, 1, nil}).Expand()); got != depth {
+		if got := longestChain((&Spec{Broadcast, DoubleBinaryTree, n, 2, 1, 1, nil, 0}).Expand()); got != depth {
 			t.Errorf("broadcast to %d: %d messages one after the other, want %d", n, got, depth)
 		}
 	}
@@ -251,7 +255,7 @@ func TestTwoTrees(t *testing.T) {
 func TestBytesOfDoubleBinaryTrees(t *testing.T) {
 	for _, n := range []int{2, 3, 8, 13} {
 		for kind, times := range map[Kind]int64{Broadcast: 1, AllReduce: 2} {
-			c := &Spec{kind, DoubleBinaryTree, n, 1 << 12, 2, 4, nil}
+			c := &Spec{kind, DoubleBinaryTree, n, 1 << 12, 2, 4, nil, 0}
 			total, messages := int64(0), 0
 			for r, p := range c.Expand() {
 				sent := int64(0)
@@ -319,7 +323,7 @@ func vary(c *Spec, sizes Sizes) Spec {
 }
 
 func TestFaultsOfCollectives(t *testing.T) {
-	valid := Spec{AllReduce, Ring, 4, 1000, 1, 1, nil}
+	valid := Spec{AllReduce, Ring, 4, 1000, 1, 1, nil, 0}
 	tests := []struct {
 		change func(*Spec)
 		want   string
@@ -329,6 +333,10 @@ func TestFaultsOfCollectives(t *testing.T) {
 		{func(c *Spec) { c.Ranks = 1 }, "ranks: 1 ranks, want 2 to 4096"},
 		{func(c *Spec) { c.Ranks = 4097 }, "ranks: 4097 ranks, want 2 to 4096"},
 		{func(c *Spec) { c.Ranks, c.Algorithm = 6, HalvingDoubling }, "ranks: 6 ranks, want a power of two"},
+		{func(c *Spec) { c.Rails = 3 }, "rails: 3, want 1, or the number of ranks of each of several servers, which divides 4"},
+		{func(c *Spec) { c.Rails = 4 }, "rails: 4, want 1, or"},
+		{func(c *Spec) { c.Rails = -1 }, "rails: -1, want 1, or"},
+		{func(c *Spec) { c.Rails, c.Algorithm = 2, Direct }, "rails: 2, want 1 for direct"},
 		{func(c *Spec) { c.Channels = 33 }, "channels: 33, want 1 to 32"},
 		{func(c *Spec) { c.Chunks = 0 }, "chunks: 0, want 1 to 1024"},
 		{func(c *Spec) { c.Chunks = 251 }, "size: 1KB, want 1.004KB to"},

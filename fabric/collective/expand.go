@@ -11,7 +11,7 @@ import (
 // has received, or added to its own, waits for the last message with that data. Steps without a
 // condition begin with the collective. A message has the same tag at both ends, and no two have one.
 func (c *Spec) Expand() []program.Program {
-	e := expansion{Spec: c, ranks: make([]rank, c.Ranks)}
+	e := expansion{Spec: c, ranks: make([]rank, c.Ranks), rings: c.railRings()}
 	if c.Kind != AllToAll && c.Kind != AllToAllV { // no rank sends data of another one
 		for i := range e.ranks {
 			e.ranks[i].last = make([]int32, c.pieces())
@@ -45,6 +45,7 @@ func (c *Spec) Expand() []program.Program {
 type expansion struct {
 	*Spec
 	ranks []rank
+	rings []ring // by rail, nil for rings in the order of ranks
 	tag   uint32
 }
 

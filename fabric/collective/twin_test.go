@@ -69,9 +69,13 @@ func carriedBy(c *Spec) map[uint32]carried {
 			case c.Algorithm == Ring:
 				for k := range c.Ranks - 1 {
 					for r := range c.Ranks {
-						s := near(r, -k)
+						back := k
 						if sum {
-							s = near(r, -k-1)
+							back++
+						}
+						s := near(r, -back)
+						if c.Rails > 1 {
+							s = upstream(c, channel, r, back)
 						}
 						add(channel, s, s+1, sum)
 					}
@@ -106,6 +110,18 @@ func carriedBy(c *Spec) map[uint32]carried {
 		}
 	}
 	return all
+}
+
+// upstream returns the rank that is a number of places before r in the ring of a channel, by the hops of the ring.
+func upstream(c *Spec, channel, r, places int) int {
+	before := map[int]int{}
+	for _, hop := range hopsOf(c, channel) {
+		before[hop[1]] = hop[0]
+	}
+	for range places {
+		r = before[r]
+	}
+	return r
 }
 
 // levelsOfTrees returns the tree of each message: by level, from the leaves or from the root, then by tree.

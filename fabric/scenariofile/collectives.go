@@ -2,12 +2,14 @@ package scenariofile
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/collective"
 	"github.com/rackfab/rackfab/fabric/nic/program"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/templates"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -19,7 +21,7 @@ type collectiveForm struct {
 
 var collectives = sequence[collectiveForm]{
 	key: "collectives", kind: "collective",
-	blank: collectiveForm{Collective: topology.Collective{Class: topology.DataClass, Spec: collective.Spec{Channels: 1, Chunks: 1}}},
+	blank: collectiveForm{Collective: topology.Collective{Class: topology.DataClass, Spec: collective.Spec{Chunks: 1}}},
 	add:   (*builder).addCollective, forms: collectiveForms,
 	fields: []field[collectiveForm]{
 		fixed(required(of("name", "name of the collective", identifier, func(c *collectiveForm) *string { return &c.Name }))),
@@ -28,7 +30,8 @@ var collectives = sequence[collectiveForm]{
 		required(of("ranks", "its NICs, from rank 0 on", nodeList, func(c *collectiveForm) *[]string { return &c.ranks })),
 		of("size", "data of each rank, all segments together; 0 for a barrier and for an all-to-allv", sizes.from(0, collective.MaxSize), func(c *collectiveForm) *unit.Bytes { return &c.Size }),
 		of("sizes", "of an all-to-allv: a row per rank, with the bytes that it has for each rank", sizeRows, func(c *collectiveForm) *collective.Sizes { return &c.Sizes }),
-		of("channels", "shares of the data, each with a ring of its own; odd ones run backwards", integer[int](1, collective.MaxChannels), func(c *collectiveForm) *int { return &c.Channels }),
+		of("channels", "shares of the data, each with a ring of its own; by default as many as there are rails. Odd ones run backwards, if rails is 1", integer[int](1, collective.MaxChannels), func(c *collectiveForm) *int { return &c.Channels }),
+		of("rails", "ranks of each server, consecutive ones with a NIC on a rail each, for rings that leave servers on all rails; by default the NICs of a server of template rail if the ranks are so, else 1", integer[int](1, collective.MaxRanks).omit(isZero), func(c *collectiveForm) *int { return &c.Rails }),
 		of("chunks", "parts of each segment, which are sent one after the other", integer[int](1, collective.MaxChunks), func(c *collectiveForm) *int { return &c.Chunks }),
 		of("at", "earliest instant at which it begins", times.from(0, longest), func(c *collectiveForm) *unit.Time { return &c.At }),
 		of("after", "what each rank must have done: its part of collectives listed above, steps of its program, by label, and flows and bursts from it and to it", awaitable, func(c *collectiveForm) *[]string { return &c.After }),
@@ -63,6 +66,7 @@ func (b *builder) addCollective(f *collectiveForm, src *source) {
 	if f.Algorithm == "" {
 		f.Algorithm = collective.Algorithms(f.Kind)[0]
 	}
+	b.completeRings(&f.Collective)
 	if fault := f.Validate(); fault != nil {
 		b.fault(src.of(fault.Field), "%s", fault.Text)
 	}
@@ -78,6 +82,40 @@ func (b *builder) addCollective(f *collectiveForm, src *source) {
 	for rank, p := range f.Expand() {
 		b.addShare(rank, &p, src)
 	}
+}
+
+// completeRings chooses the rails and channels that are not given: a ring per rail, or fewer if the collective is too
+// small for them or has too many messages.
+func (b *builder) completeRings(c *topology.Collective) {
+	if c.Rails == 0 && c.Algorithm == collective.Ring {
+		c.Rails = b.railsOf(c.Nodes)
+	}
+	if c.Rails == 1 { // as without rails
+		c.Rails = 0
+	}
+	if c.Channels == 0 {
+		c.Channels = min(max(c.Rails, 1), collective.MaxChannels)
+		for c.Channels > 1 && c.Validate() != nil {
+			c.Channels--
+		}
+	}
+}
+
+// railsOf returns the number of rails of NICs in the template rail, 1 in other racks.
+func (b *builder) railsOf(nodes []int) int {
+	t := &b.template
+	if t.rack == nil || t.Template != templates.Rail {
+		return 1
+	}
+	places := make([]collective.Place, len(nodes))
+	for i, node := range nodes {
+		host, err := strconv.Atoi(strings.TrimPrefix(b.s.Nodes[node].Name, t.rack.Hosts.Prefix))
+		if err != nil || host >= t.rack.Hosts.Count {
+			return 1 // a NIC that the file adds
+		}
+		places[i] = collective.Place{Server: host / t.NICs, Rail: host % t.NICs}
+	}
+	return collective.RailsOf(places)
 }
 
 // checkCollectives checks that another collective is within the limits of all together.
