@@ -58,6 +58,9 @@ func Chakra(traces []File, groups, rack *File, layout Layout) (*Imported, error)
 		return nil, err
 	}
 	list := c.collectives()
+	if why := refused(list); why != "" {
+		c.add(c.ranks[0].file + " and others: " + why)
+	}
 	hosts := make([][]step, len(c.ranks))
 	for i, r := range c.ranks {
 		c.program(r)

@@ -7,6 +7,7 @@
 package imports
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -91,11 +92,28 @@ func finished(text []byte, notes []string) (*Imported, error) {
 // parsed parses a scenario that an import has made.
 func parsed(text []byte) (*topology.Scenario, error) {
 	s, err := scenariofile.Parse("scenario", text)
-	if err != nil {
-		return nil, fmt.Errorf("the files make an invalid scenario:\n%w", err)
+	var found *scenariofile.Faults
+	if errors.As(err, &found) {
+		return nil, &invalidScenario{found}
 	}
-	return s, nil
+	return s, err
 }
+
+// invalidScenario are the faults of a scenario that an import has made. Nobody has its text, so that they name keys and
+// no lines.
+type invalidScenario struct{ found *scenariofile.Faults }
+
+// Error returns a line per fault.
+func (e *invalidScenario) Error() string {
+	lines := []string{"the files make an invalid scenario:"}
+	for _, f := range e.found.List {
+		lines = append(lines, f.Key+": "+f.What)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults with their lines.
+func (e *invalidScenario) Unwrap() error { return e.found }
 
 // have formats a count with its noun and the verb: "1 flow has", "2 flows have".
 func have[N int | int64](n N, noun string) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	operation "github.com/rackfab/rackfab/fabric/collective"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -30,6 +31,7 @@ type simai struct {
 	initiates      map[int]bool // by layer: repeats the forward passes since the last checkpoint
 	layers         []simaiLayer
 
+	places []operation.Place    // of the GPUs, nil without a topology
 	groups [simaiGroups][][]int // ranks, by group
 	member [simaiGroups][]int   // by rank, the group
 
@@ -70,7 +72,7 @@ func SimAI(workload File, topo, config *File, layout Layout) (*Imported, error) 
 		return nil, err
 	}
 	text = appendCollectives(appendPrograms(text, p.hosts), p.list)
-	s.noteWorkload(len(p.list))
+	s.noteWorkload(p.list)
 	made, err := layout.finished(text, s.notes)
 	if err == nil && s.config.down != nil {
 		err = s.down(made, config.Name)
@@ -134,7 +136,7 @@ func (s *simai) arrange(hosts int) {
 const maxLayerRanks = 1 << 20
 
 // noteWorkload notes what the scenario does not say.
-func (s *simai) noteWorkload(collectives int) {
+func (s *simai) noteWorkload(list []*collective) {
 	for _, n := range []struct {
 		count      int
 		noun, what string
@@ -151,8 +153,11 @@ func (s *simai) noteWorkload(collectives int) {
 			s.note("%s: %s %s", s.file, unit.Counted(n.count, n.noun), n.what)
 		}
 	}
-	if collectives > 0 {
-		s.note("%s the default algorithm of the kind: workloads name none", have(collectives, "collective"))
+	if len(list) > 0 {
+		s.note("%s the default algorithm of the kind: workloads name none", have(len(list), "collective"))
+	}
+	if n := byRail(list); n > 0 {
+		s.note("%s GPUs of several servers: a ring per rail, so that all NICs of a server send", have(n, "collective"))
 	}
 }
 

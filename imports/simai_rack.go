@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	operation "github.com/rackfab/rackfab/fabric/collective"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -28,7 +29,39 @@ func (s *simai) readRack(w *words) (hosts int) {
 	if first := slices.Index(s.kind, topology.Switch); first >= 0 && first < hosts {
 		w.fault(w.file, 2, "node %d is a switch, want GPUs 0 to %d and switches after them", first, hosts-1)
 	}
+	s.locate(hosts, local)
 	return hosts
+}
+
+// locate finds the place of each GPU: its server is that of its first NVLink switch, and its rail its number in there.
+func (s *simai) locate(hosts, local int) {
+	server := make([]int, hosts) // of each GPU, the first NVLink switch, or a number of its own
+	for i := range server {
+		server[i] = -1 - i
+	}
+	for _, l := range s.links {
+		host, sw := min(l.ends[0], l.ends[1]), max(l.ends[0], l.ends[1])
+		if host < hosts && sw >= hosts && sw < hosts+local && (server[host] < 0 || sw < server[host]) {
+			server[host] = sw
+		}
+	}
+	count := map[int]int{}
+	for _, n := range server {
+		s.places = append(s.places, operation.Place{Server: n, Rail: count[n]})
+		count[n]++
+	}
+}
+
+// railsOf returns the number of rails of ranks, 0 without a topology.
+func (s *simai) railsOf(ranks []int) int {
+	if s.places == nil {
+		return 0
+	}
+	places := make([]operation.Place, len(ranks))
+	for i, rank := range ranks {
+		places[i] = s.places[rank]
+	}
+	return operation.RailsOf(places)
 }
 
 // split adds a switch between each host with several links and these links, because a NIC has one link. The delays of all

@@ -3,7 +3,6 @@ package imports
 import (
 	"fmt"
 
-	operation "github.com/rackfab/rackfab/fabric/collective"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -13,7 +12,6 @@ type simaiProgram struct {
 	hosts   [][]step
 	list    []*collective
 	made    int      // collectives, also those above the limit
-	large   int      // ranks of the largest collective that has too many, 0 for none
 	last    []string // by rank, what the next step waits for, "" at the beginning
 	batches *batches // nil for one stage
 }
@@ -52,13 +50,13 @@ func (s *simai) program() *simaiProgram {
 	return p
 }
 
-// check adds a fault if there are too many collectives, or one has too many ranks.
+// check adds a fault if there are too many collectives, or one has too many ranks or messages.
 func (p *simaiProgram) check() {
-	if p.large > 0 {
-		p.fault(p.file, 2, "collectives of %d GPUs, want at most %d", p.large, operation.MaxRanks)
-	}
-	if p.made > topology.MaxCollectives {
+	switch why := refused(p.list); {
+	case p.made > topology.MaxCollectives:
 		p.fault(p.file, 2, "%d collectives in the groups of %d GPUs, want at most %d", p.made, p.ranks, topology.MaxCollectives)
+	case why != "":
+		p.fault(p.file, 2, "%s", why)
 	}
 }
 
@@ -101,12 +99,9 @@ func (p *simaiProgram) collectives(label, after string, pass *simaiPass, update 
 	if len(pass.kinds) == 0 {
 		return
 	}
-	switch size := len(p.groups[pass.group][0]); {
-	case size == 1:
+	if len(p.groups[pass.group][0]) == 1 {
 		p.alone++
 		return
-	case size > operation.MaxRanks:
-		p.large = max(p.large, size)
 	}
 	p.pairs += len(pass.kinds) - 1
 	if pass.size < int64(len(p.groups[pass.group][0])) {
@@ -140,7 +135,7 @@ func (p *simaiProgram) chain(name, after string, pass *simaiPass, ranks []int) s
 			name, after = name+"-then", name
 		}
 		if p.made++; p.made <= topology.MaxCollectives {
-			p.list = append(p.list, &collective{name: name, kind: kind, ranks: ranks, size: max(pass.size, int64(len(ranks))), after: after})
+			p.list = append(p.list, &collective{name: name, kind: kind, ranks: ranks, size: max(pass.size, int64(len(ranks))), after: after, rails: p.railsOf(ranks)})
 		}
 		n := float64(len(ranks))
 		p.bytes += 2 * n * float64(pass.size)
