@@ -31,7 +31,7 @@ func (h *hpcc) numbered(n int) (prefix string, number int) {
 func (h *hpcc) scenario(topo, flows string) []byte {
 	b := fmt.Appendf(nil, "# Imported from %s and %s, files of the HPCC simulator. Time 0 is %s of %[2]s.\n",
 		oneLine(topo), oneLine(flows), h.origin)
-	b = fmt.Appendf(b, "name: hpcc-import\nseed: 1\nduration: %s\n", h.duration())
+	b = append(append(b, "name: hpcc-import\nseed: 1"...), lines(h.duration())...)
 	return h.appendChanges(h.appendFlows(h.appendRack(b)))
 }
 

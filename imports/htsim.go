@@ -25,6 +25,7 @@ type htsim struct {
 
 	prio, cut int // flows with prio; starts of which a fraction was cut off
 	timed     bool
+	last      unit.Time // latest start
 }
 
 // htsimCount is a line of the header.
@@ -100,8 +101,8 @@ func (h *htsim) note(format string, args ...any) {
 func (h *htsim) scenario(rack htsimRack) []byte {
 	order := h.play()
 	h.noteFlows(order)
-	b := fmt.Appendf(nil, "# Imported from %s, a connection matrix of htsim.\nname: htsim-import\nseed: 1\nduration: %s\n",
-		oneLine(h.file), h.duration(order, rack))
+	b := fmt.Appendf(nil, "# Imported from %s, a connection matrix of htsim.\nname: htsim-import\nseed: 1", oneLine(h.file))
+	b = append(b, lines(h.duration(order, rack))...)
 	b = rack.append(b, int(h.header["Nodes"].n))
 	b = h.appendFlows(b, order)
 	b = h.appendFailures(b, rack)

@@ -174,9 +174,14 @@ func (h *htsim) start(text string) unit.Time {
 			h.cut++
 		}
 		h.timed = h.timed || v > 0
+		h.last = max(h.last, unit.Time(whole)*h.unit)
 		return unit.Time(whole) * h.unit
 	}
-	h.fault(h.file, h.line, "start %q, want a number from 0 to %d (in %s)", text, int64(topology.LongestRun/h.unit), h.unitName())
+	hint := ""
+	if h.unit == unit.Microsecond && err == nil && v > 0 && v <= float64(topology.LongestRun) {
+		hint = "; if it is in ps: --start-unit ps of rackfab import htsim"
+	}
+	h.fault(h.file, h.line, "start %q, want a number from 0 to %d (in %s)%s", text, int64(topology.LongestRun/h.unit), h.unitName(), hint)
 	return 0
 }
 

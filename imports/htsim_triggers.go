@@ -175,6 +175,9 @@ func (h *htsim) noteFlows(order *htsimOrder) {
 	if h.timed && h.unit == unit.Microsecond {
 		h.note("start is in us, as the UEC driver reads it; many generators write ps: --start-unit ps of rackfab import htsim reads these")
 	}
+	if h.unit == unit.Microsecond && h.last >= unit.Second {
+		h.note("the last start is at %s, which in ps would be %s: the file is probably for --start-unit ps", h.last, h.last/unit.Microsecond)
+	}
 	if h.timed && h.unit == unit.Picosecond {
 		h.note("start is in ps")
 	}

@@ -102,7 +102,8 @@ func (p *pcap) pair(k pcapKey) *pcapPair {
 func (p *pcap) scenario(d *pcapDemand, layout Layout) []byte {
 	seconds := d.last.Seconds() + 16*float64(d.busiest(len(p.hosts)))/float64(layout.Rate) + 0.001
 	longest := unit.Time(1e6*min(seconds, topology.LongestRun.Seconds())) * unit.Microsecond
-	b := fmt.Appendf(nil, "# Imported from %s, a capture.\nname: pcap-import\nseed: 1\nduration: %s\n", oneLine(p.file), longest)
+	b := fmt.Appendf(nil, "# Imported from %s, a capture.\nname: pcap-import\nseed: 1", oneLine(p.file))
+	b = append(b, lines(longest)...)
 	if payload := p.payload(d); payload > 0 {
 		b = fmt.Appendf(b, "defaults:\n  nic: {payload: %s}\n  link: {mtu: %s}\n", payload, max(topology.DataFrame(payload)+frame.HeaderRoom, topology.DefaultLink().MTU))
 	}
