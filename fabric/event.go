@@ -133,8 +133,12 @@ func (e Event) Credit() unit.Bytes { return unit.Bytes(e.a) }
 // Response returns the length of the response of Requested, PassedOver and TokensAwaited.
 func (e Event) Response() unit.Bytes { return unit.Bytes(e.a) }
 
-// Tokens returns the IN tokens of PassedOver and TokensAwaited.
-func (e Event) Tokens() unit.Bytes { return unit.Bytes(e.b) }
+// Room returns the tokens of the bucket, or the bytes left below the limit, that the response of
+// PassedOver and TokensAwaited exceeded.
+func (e Event) Room() unit.Bytes { return unit.Bytes(e.b >> 8) }
+
+// Bound returns the bound that the response of PassedOver and TokensAwaited exceeded.
+func (e Event) Bound() Bound { return Bound(e.b) }
 
 // Direction returns the direction of TokensSampled and StallSampled.
 func (e Event) Direction() Direction { return Direction(e.b) }

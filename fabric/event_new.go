@@ -219,10 +219,10 @@ func NewExcessSignalled(credit unit.Bytes, psn uint32) Event {
 	return Event{ExcessSignalled, int64(credit), int64(psn)}
 }
 
-// NewTokensShort takes PassedOver or TokensAwaited, the length of the response, and the
-// IN tokens in the head bucket.
-func NewTokensShort(k Kind, response, tokens unit.Bytes) Event {
-	return Event{k, int64(response), int64(tokens)}
+// NewRoomExceeded takes PassedOver or TokensAwaited, the length of the response, and the room below
+// the bound that it exceeded.
+func NewRoomExceeded(k Kind, response, room unit.Bytes, bound Bound) Event {
+	return Event{k, int64(response), int64(room)<<8 | int64(bound)}
 }
 
 // NewCommandPosted takes the ID of the command and its size.

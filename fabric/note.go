@@ -28,8 +28,8 @@ const (
 	Requested                   // a NIC transmitted a data request
 	ExcessSignalled             // a sender transmitted a data packet with the excess signal
 	CongestionIn                // the reaction point received congestion information, encoded by cc.Congestion.Words
-	PassedOver                  // a unit was not selected because its response exceeds the IN tokens
-	TokensAwaited               // no unit was selected, and the response of this one exceeds the IN tokens
+	PassedOver                  // a unit was not selected because its response exceeds a bound
+	TokensAwaited               // no unit was selected, and the response of this one exceeds a bound
 
 	// Notes of the frames of followed messages (Out.Follow) only.
 	Arrived     // a frame arrived
@@ -144,6 +144,31 @@ func (d Direction) String() string {
 		return "in"
 	}
 	return "out"
+}
+
+// Bound is a bound of GET pacing on responses.
+type Bound uint8
+
+// Bounds of GET pacing.
+const (
+	BoundLeaf   Bound = iota // IN tokens of the requests of a class
+	BoundBranch              // IN tokens of the class
+	BoundHead                // IN tokens of the NIC
+	BoundOpen                // bytes outstanding
+	BoundPeriod              // bytes requested in a period
+)
+
+var boundNames = [...]string{
+	BoundLeaf: "IN tokens of the leaf", BoundBranch: "IN tokens of the branch", BoundHead: "IN tokens of the head",
+	BoundOpen: "room for outstanding bytes", BoundPeriod: "room for requests in the period",
+}
+
+// String describes the bound, such as "IN tokens of the head".
+func (b Bound) String() string {
+	if b > BoundPeriod {
+		return fmt.Sprintf("bound(%d)", uint8(b))
+	}
+	return boundNames[b]
 }
 
 // DropReason is the cause of a frame's loss.

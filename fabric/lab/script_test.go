@@ -233,7 +233,7 @@ func (b *bench) line(h nodeNote) string {
 	case fabric.Requested:
 		return fmt.Sprintf("%s %s %s: response %d B, psn %d", where, flow, b.command(h), h.Response(), h.PSN())
 	case fabric.PassedOver:
-		return fmt.Sprintf("%s %s response %d B, %d tokens", where, flow, h.Response(), h.Tokens())
+		return fmt.Sprintf("%s %s response %d B, %s %d B", where, flow, h.Response(), h.Bound(), h.Room())
 	case fabric.CommandPosted:
 		return fmt.Sprintf("%s %s %s: %d B", where, flow, b.command(h), h.Size())
 	case fabric.CommandDone:

@@ -125,7 +125,7 @@ func TestPacingDelaysTheFlowQueue(t *testing.T) {
 		skips += u.Skips
 	}
 	over := b.noted(0, fabric.PassedOver)
-	if skips != 1 || len(over) != 1 || over[0].Response() != 1040 || over[0].Tokens() != 460 || over[0].Flow != 0 {
+	if skips != 1 || len(over) != 1 || over[0].Response() != 1040 || over[0].Room() != 460 || over[0].Bound() != fabric.BoundHead || over[0].Flow != 0 {
 		t.Errorf("passed over %d times: %+v", skips, over)
 	}
 }

@@ -111,7 +111,7 @@ func TestReasonOfAPassedOverGET(t *testing.T) {
 	spans := traced(t, paced)
 	for _, kind := range []fabric.Kind{fabric.PassedOver, fabric.TokensAwaited} {
 		s, e := happened(spans, tracing.Root, kind)
-		if s.Name != "GET" || s.Node != "h0" || e.Response() <= e.Tokens() || e.Last < e.At {
+		if s.Name != "GET" || s.Node != "h0" || e.Response() <= e.Room() || e.Bound() != fabric.BoundHead || e.Last < e.At {
 			t.Errorf("%s: %+v in %+v", kind, e, s)
 		}
 		if kind == fabric.PassedOver && (s.Flow != "long" || e.Times < 2) {

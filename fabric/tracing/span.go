@@ -77,8 +77,10 @@ func (e *Event) repeats(n *fabric.Note) bool {
 		return false
 	}
 	switch n.Kind {
-	case fabric.EventCounted, fabric.PassedOver, fabric.TokensAwaited, fabric.ExcessSignalled:
-		return true // they differ only in the level of a queue or bucket
+	case fabric.EventCounted, fabric.ExcessSignalled:
+		return true // they differ only in the level of a queue
+	case fabric.PassedOver, fabric.TokensAwaited:
+		return e.Bound() == n.Bound() // then they differ only in the room below it
 	case fabric.Rewritten, fabric.CongestionIn, fabric.CreditGranted:
 		return e.Event == n.Event
 	default:

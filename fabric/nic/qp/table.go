@@ -216,7 +216,7 @@ func (t *Table) Pick(now unit.Time, out *fabric.Out) (c shaper.Choice, ok bool) 
 	if ok && c.Unit {
 		kind = fabric.PassedOver
 	}
-	t.Engine.noteTokens(now, kind, out)
+	t.Engine.noteExcess(now, kind, out)
 	return c, ok
 }
 

@@ -3,6 +3,7 @@ package qp
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -85,14 +86,19 @@ func (e *Engine) send(now unit.Time, u int, f *frame.Frame, out *fabric.Out) (le
 	return length, in
 }
 
-// noteTokens notes the units whose requests ask for more than the IN tokens allow.
-func (e *Engine) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
-	for u, p := range e.Arbiter.PassedOver() {
-		_, tokens := e.Arbiter.Tokens(now)
+// bounds are the bounds of the shaper in notes.
+var bounds = [...]fabric.Bound{
+	shaper.LeafTokens: fabric.BoundLeaf, shaper.BranchTokens: fabric.BoundBranch, shaper.HeadTokens: fabric.BoundHead,
+	shaper.OpenBytes: fabric.BoundOpen, shaper.PeriodBytes: fabric.BoundPeriod,
+}
+
+// noteExcess notes the units whose requests ask for more than a bound allows.
+func (e *Engine) noteExcess(now unit.Time, kind fabric.Kind, out *fabric.Out) {
+	for u, x := range e.Arbiter.PassedOver() {
 		k := e.units[u]
 		c := k.core()
 		out.Note(fabric.Note{
-			Event: fabric.NewTokensShort(kind, p.In, tokens), At: now, Flow: c.ID, Priority: c.Class,
+			Event: fabric.NewRoomExceeded(kind, x.Response, x.Room, bounds[x.Bound]), At: now, Flow: c.ID, Priority: c.Class,
 			Trace: out.Stamp(k.head()),
 		})
 	}

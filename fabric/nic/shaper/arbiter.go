@@ -67,11 +67,11 @@ func (a *Arbiter) Pick(now unit.Time) (c Choice, ok bool) {
 // Never if time alone is not enough.
 func (a *Arbiter) Due() unit.Time { return min(a.Turns.Due(a.paused), a.Shaper.Due()) }
 
-// PassedOver iterates over the units whose responses exceeded the IN tokens at the latest Pick,
-// see Shaper.PassedOver. There are none if it was the turn of a flow.
-func (a *Arbiter) PassedOver() iter.Seq2[int, Packet] {
+// PassedOver iterates over the units whose responses exceeded a bound at the latest Pick, see
+// Shaper.PassedOver. There are none if it was the turn of a flow.
+func (a *Arbiter) PassedOver() iter.Seq2[int, Excess] {
 	if a.asked {
 		return a.Shaper.PassedOver()
 	}
-	return func(func(int, Packet) bool) {}
+	return func(func(int, Excess) bool) {}
 }

@@ -11,6 +11,25 @@ type Outstanding struct {
 	Period    unit.Time
 }
 
+// Bound is a bound on the responses that may be requested.
+type Bound uint8
+
+// The bounds, in the order in which they are checked.
+const (
+	LeafTokens   Bound = iota // the IN tokens of the leaf
+	BranchTokens              // the IN tokens of its branch
+	HeadTokens                // the IN tokens of the head
+	OpenBytes                 // Outstanding.Bytes
+	PeriodBytes               // Outstanding.PerPeriod
+)
+
+// Excess is a response that exceeds a bound. Room is the level of its bucket, or what was left
+// below it, when the packet was judged.
+type Excess struct {
+	Response, Room unit.Bytes
+	Bound          Bound
+}
+
 // limiter enforces an Outstanding.
 //
 // Invariant: open is the sum taken minus the sum released, and never below 0.

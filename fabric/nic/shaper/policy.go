@@ -12,7 +12,7 @@ const (
 	mayGo verdict = iota
 	early         // its instant lies in the future, or its class is paused
 	noOut         // only OUT tokens are missing, or reserved for another unit
-	noIn          // IN tokens are missing or reserved, or too much is outstanding
+	noIn          // IN tokens are reserved for another unit, or its response exceeds a bound: see offer.excess
 )
 
 // offer is a unit's packet and the unit's arbitration state.
@@ -21,6 +21,7 @@ type offer struct {
 	cost    [2]unit.Bytes // charge to the buckets
 	credit  [2]unit.Bytes // rest of the round's quantum
 	verdict verdict
+	excess  Excess     // of verdict noIn, unless it is outbid
 	outbid  bool       // the tokens that it could spend are reserved for another unit
 	assured bool       // the packet is within the assured limits of its leaf and branch
 	passed  unit.Bytes // IN bytes granted to other units while this one waited for tokens
@@ -61,12 +62,29 @@ func (s *Shaper) verdictOf(now unit.Time, o *offer) verdict {
 	switch {
 	case now < o.At || s.leafPaused(o.Leaf):
 		return early
-	case !s.tree.admits(o.Leaf, inward, o.cost[inward]) || !s.limiter.admits(o.In):
+	case s.exceeds(o):
 		return noIn
 	case !s.tree.admits(o.Leaf, outward, o.cost[outward]):
 		return noOut
 	}
 	return mayGo
+}
+
+// exceeds reports whether the response of an offer exceeds a bound, and records which.
+func (s *Shaper) exceeds(o *offer) bool {
+	if i := s.tree.lacking(o.Leaf, inward, o.cost[inward]); i >= 0 {
+		o.excess = Excess{o.In, s.tree.ceilings(o.Leaf, inward)[i].level, LeafTokens + Bound(i)}
+		return true
+	}
+	switch l := &s.limiter; {
+	case l.admits(o.In):
+		return false
+	case l.tooMuchOpen(o.In):
+		o.excess = Excess{o.In, l.Bytes - l.open, OpenBytes}
+	default:
+		o.excess = Excess{o.In, l.PerPeriod - l.solicited, PeriodBytes}
+	}
+	return true
 }
 
 func (s *Shaper) leafPaused(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }

@@ -212,14 +212,13 @@ func (s *Shaper) next() unit.Time {
 	return at
 }
 
-// PassedOver iterates over the units whose responses exceeded the IN tokens at
-// the latest Pick, with their offers. They were passed over, or they wait if
-// Pick selected no unit. The result is valid until the next call of any other
-// method.
-func (s *Shaper) PassedOver() iter.Seq2[int, Packet] {
-	return func(yield func(int, Packet) bool) {
+// PassedOver iterates over the units whose responses exceeded a bound at the latest Pick. They
+// were passed over, or they wait if Pick selected no unit. The result is valid until the next call
+// of any other method.
+func (s *Shaper) PassedOver() iter.Seq2[int, Excess] {
+	return func(yield func(int, Excess) bool) {
 		for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
-			if o := &s.units[u]; o.verdict == noIn && !o.outbid && !yield(u, o.Packet) {
+			if o := &s.units[u]; o.verdict == noIn && !o.outbid && !yield(u, o.excess) {
 				return
 			}
 		}

@@ -272,3 +272,41 @@ func TestWithdrawnPacketDoesNotStall(t *testing.T) {
 		t.Error("changing with a full bucket and nothing that waits")
 	}
 }
+
+// A request that waits has the bound that its response exceeds, the first in the order in
+// which they are checked, and the room below that bound when it was judged.
+func TestExcessIsTheBoundThatWasExceeded(t *testing.T) {
+	outstanding := func(o Outstanding) func(*Config) {
+		return func(c *Config) { c.Pacing, c.Outstanding = PacingOutstanding, o }
+	}
+	for _, tt := range []struct {
+		change func(*Config)
+		want   Excess
+	}{
+		{inLimit(1, 5000), Excess{2000, 1000, HeadTokens}},
+		{func(c *Config) { c.Branches[0].In.Ceiling = Limit{1, 5000} }, Excess{2000, 1000, BranchTokens}},
+		{func(c *Config) { c.Leaves[0].In.Ceiling = Limit{1, 5000} }, Excess{2000, 1000, LeafTokens}},
+		{func(c *Config) { c.In, c.Leaves[0].In.Ceiling = Limit{1, 4500}, Limit{1, 5000} }, Excess{2000, 1000, LeafTokens}},
+		{outstanding(Outstanding{Bytes: 5000}), Excess{2000, 1000, OpenBytes}},
+		{outstanding(Outstanding{PerPeriod: 5000, Period: us}), Excess{2000, 1000, PeriodBytes}},
+		{outstanding(Outstanding{Bytes: 5000, PerPeriod: 4500, Period: us}), Excess{2000, 1000, OpenBytes}},
+		{outstanding(Outstanding{Bytes: 9000, PerPeriod: 5000, Period: us}), Excess{2000, 1000, PeriodBytes}},
+	} {
+		s := mustNew(t, config(1, tt.change))
+		for range 2 {
+			s.Offer(0, get(2000))
+			if _, ok := s.Pick(0); !ok {
+				t.Fatalf("%+v: a response within the bounds waits", tt.want)
+			}
+		}
+		s.Offer(0, get(2000))
+		_, ok := s.Pick(0)
+		var got []Excess
+		for _, x := range s.PassedOver() {
+			got = append(got, x)
+		}
+		if ok || len(got) != 1 || got[0] != tt.want {
+			t.Errorf("got %v, %+v, want %+v", ok, got, tt.want)
+		}
+	}
+}

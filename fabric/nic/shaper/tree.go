@@ -88,16 +88,19 @@ func (t *tree) need(d direction, n unit.Bytes) unit.Bytes {
 
 // admits reports whether all ceilings admit n bytes. 0 bytes are always
 // admitted.
-func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool {
+func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool { return t.lacking(leaf, d, n) < 0 }
+
+// lacking returns the index of the first ceiling that does not admit n bytes, -1 if all do.
+func (t *tree) lacking(leaf int, d direction, n unit.Bytes) int {
 	if n == 0 {
-		return true
+		return -1
 	}
-	for _, b := range t.ceilings(leaf, d) {
+	for i, b := range t.ceilings(leaf, d) {
 		if !b.covers(t.need(d, n)) {
-			return false
+			return i
 		}
 	}
-	return true
+	return -1
 }
 
 // ready returns the first instant at which all ceilings admit n bytes.

@@ -59,8 +59,8 @@ var eventTypes = map[fabric.Kind]struct {
 	fabric.ExcessSignalled: {"excess", func(e fabric.Event) attributeList {
 		return attributeList{number("rackfab.credit.held_bytes", e.Credit()), number("rackfab.psn", e.PSN())}
 	}},
-	fabric.PassedOver:    {"passed-over", tokens},
-	fabric.TokensAwaited: {"tokens-awaited", tokens},
+	fabric.PassedOver:    {"passed-over", excess},
+	fabric.TokensAwaited: {"tokens-awaited", excess},
 }
 
 // event returns the name and the attributes of an event.
@@ -80,10 +80,10 @@ func indication(e fabric.Event) attributeList {
 	return attributeList{attribute.Bool("rackfab.congested", e.Congested()), attribute.Stringer("rackfab.degree", cc.Degree(e.Degree()))}
 }
 
-func tokens(e fabric.Event) attributeList {
+func excess(e fabric.Event) attributeList {
 	return attributeList{
-		number("rackfab.response_bytes", e.Response()), number("rackfab.tokens.in_bytes", e.Tokens()),
-		attribute.String("rackfab.reason", fmt.Sprintf("response of %s exceeds the IN tokens of %s", e.Response(), e.Tokens())),
+		number("rackfab.response_bytes", e.Response()), number("rackfab.room_bytes", e.Room()),
+		attribute.String("rackfab.reason", fmt.Sprintf("response of %s exceeds the %s: %s", e.Response(), e.Bound(), e.Room())),
 	}
 }
 
