@@ -16,8 +16,14 @@ import (
 // overlaps.
 func trees(pauses, intervals []Span) (tree, paused unit.Time) {
 	for _, i := range intervals {
+		for len(pauses) > 0 && pauses[0].To <= i.From {
+			pauses = pauses[1:]
+		}
 		first, last := unit.Never, unit.Time(0)
 		for _, p := range pauses {
+			if p.From >= i.To {
+				break
+			}
 			from, to := max(p.From, i.From), min(p.To, i.To)
 			if from < to {
 				first, last = min(first, from), max(last, to)
@@ -35,19 +41,13 @@ func trees(pauses, intervals []Span) (tree, paused unit.Time) {
 // Without long flows it ends with the completion of the burst's flows. Overlapping
 // intervals are merged. Without a burst the only interval is the whole run.
 func intervals(s *topology.Scenario, ends map[int]Completion, shares []float64) (list []Span) {
+	start, completed := burstStart(s), burstEnds(s, ends)
 	for b, burst := range s.Bursts {
 		if burst.Workload {
 			continue
 		}
-		one := Span{burst.At, burst.At}
-		for i, f := range s.Flows {
-			if c, done := ends[i]; f.Burst == b && done {
-				one.To = max(one.To, c.End)
-			} else if f.Burst == b {
-				one.To = s.Duration
-			}
-		}
-		if skip := int(burst.At/s.Bin - burstStart(s)/s.Bin); skip < len(shares) {
+		one := Span{burst.At, max(burst.At, completed[b])}
+		if skip := int(burst.At/s.Bin - start/s.Bin); skip < len(shares) {
 			one.To = max(one.To, recoveredAt(s, burst.At, shares[skip:]))
 		}
 		list = append(list, one)
@@ -56,6 +56,22 @@ func intervals(s *topology.Scenario, ends map[int]Completion, shares []float64) 
 		return []Span{{0, s.Duration}}
 	}
 	return union(list)
+}
+
+// burstEnds returns the instant at which all flows of each burst have completed, or the end of the run.
+func burstEnds(s *topology.Scenario, ends map[int]Completion) []unit.Time {
+	last := make([]unit.Time, len(s.Bursts))
+	for i, f := range s.Flows {
+		if f.Burst < 0 {
+			continue
+		}
+		end := s.Duration
+		if c, done := ends[i]; done {
+			end = c.End
+		}
+		last[f.Burst] = max(last[f.Burst], end)
+	}
+	return last
 }
 
 // outside returns the times in which PAUSE blocked at least one sender that is not part

@@ -37,7 +37,8 @@ func flows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion, r
 	}
 	slices.Sort(fct)
 	burst.P50, burst.P99 = Quantile(fct, 500), Quantile(fct, 990)
-	if burst.Start = burstStart(s); burst.Start == unit.Never {
+	start := burstStart(s)
+	if burst.Start = start; start == unit.Never {
 		burst.Start = 0
 	}
 	bins := map[int][]int64{} // of single flows
@@ -46,7 +47,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion, r
 	}
 	for i, f := range s.Flows {
 		if f.Burst < 0 {
-			run.Flows = append(run.Flows, single(s, i, ends, bins[i], run.Burst.End))
+			run.Flows = append(run.Flows, single(s, i, ends, bins[i], start, run.Burst.End))
 		}
 	}
 }
@@ -104,11 +105,10 @@ func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered unit.B
 	return out
 }
 
-// single returns a flow that has a series of its own, bins. until is the end of the
-// bursts.
-func single(s *topology.Scenario, i int, ends map[int]Completion, bins []int64, until unit.Time) Flow {
+// single returns a flow that has a series of its own, bins. The bursts last from one instant until another.
+func single(s *topology.Scenario, i int, ends map[int]Completion, bins []int64, from, until unit.Time) Flow {
 	out := flow(s, i, ends, unit.Bytes(sum(bins)))
-	out.BurstGoodput = between(s, bins, burstStart(s), until)
+	out.BurstGoodput = between(s, bins, from, until)
 	return out
 }
 
@@ -248,25 +248,25 @@ func workloads(s *topology.Scenario, ends map[int]Completion, run *Run) {
 	if len(s.Workloads) == 0 {
 		return
 	}
-	alone := NewStandalone(s)
-	for b, burst := range s.Bursts {
-		if !burst.Workload || burst.Programs {
+	alone, classes := NewStandalone(s), make([]struct{ all, short, long sizeClass }, len(s.Bursts))
+	figures := func(b int) bool { return b >= 0 && s.Bursts[b].Workload && !s.Bursts[b].Programs }
+	for i, f := range s.Flows {
+		if !figures(f.Burst) {
 			continue
 		}
-		var all, short, long sizeClass
-		for i, f := range s.Flows {
-			if f.Burst != b {
-				continue
-			}
-			class := &short
-			if f.Size > Short {
-				class = &long
-			}
-			c, done := ends[i]
-			for _, to := range []*sizeClass{&all, class} {
-				to.add(f.Size, c.End-c.Start, alone.FCT(f, f.Size), done)
-			}
+		of := &classes[f.Burst]
+		class := &of.short
+		if f.Size > Short {
+			class = &of.long
 		}
-		run.Workloads = append(run.Workloads, Workload{burst.Name, all.sum(), short.sum(), long.sum()})
+		c, done := ends[i]
+		for _, to := range []*sizeClass{&of.all, class} {
+			to.add(f.Size, c.End-c.Start, alone.FCT(f, f.Size), done)
+		}
+	}
+	for b := range classes {
+		if of := &classes[b]; figures(b) {
+			run.Workloads = append(run.Workloads, Workload{s.Bursts[b].Name, of.all.sum(), of.short.sum(), of.long.sum()})
+		}
 	}
 }

@@ -222,7 +222,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	}
 	if class, ok := rewritten(&set, scheme); ok {
 		c.RTTX.Params = set.RTTX
-		c.RTTX.D, c.RTTX.PMax = s.Increment(node), c.Classes[class].RED.Pmax
+		c.RTTX.D, c.RTTX.PMax = s.Increment(set.RTTX.D, r.ends[node]), c.Classes[class].RED.Pmax
 		for i := range s.Flows[:s.InitialFlows()] { // the control plane informs all switches
 			c.RTTX.Flows = append(c.RTTX.Flows, flow(s, i))
 		}

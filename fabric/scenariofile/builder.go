@@ -21,6 +21,8 @@ type builder struct {
 	hostOf  map[int]int  // index of s.Steps by NIC, until they are sorted
 
 	messages int // of collectives
+	switches int
+	lookup   lookup
 
 	waits     []wait // entries of flows and bursts that wait
 	flowSteps flowSteps
@@ -50,7 +52,7 @@ type settings[T any] struct {
 func newBuilder() *builder {
 	return &builder{
 		top: newSource("", 1), schemes: newSchemeSources(),
-		index: map[string]int{}, hostOf: map[int]int{}, flowSteps: newFlowSteps(), cabled: map[[2]int]cabled{}, named: map[string]place{},
+		index: map[string]int{}, lookup: newLookup(), hostOf: map[int]int{}, flowSteps: newFlowSteps(), cabled: map[[2]int]cabled{}, named: map[string]place{},
 		nic:  settings[topology.NICSettings]{topology.DefaultNIC(), newSource("defaults.nic", 1)},
 		sw:   settings[topology.SwitchSettings]{topology.DefaultSwitch(), newSource("defaults.switch", 1)},
 		link: settings[topology.Link]{topology.DefaultLink(), newSource("defaults.link", 1)},

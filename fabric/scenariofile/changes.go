@@ -124,7 +124,7 @@ func (b *builder) addChange(c topology.Change, src *source) {
 	case topology.ChangeStopFlow:
 		b.checkStop(&c, at)
 	case topology.ChangeLinkDown, topology.ChangeLinkUp:
-		b.require(b.noLinks || b.s.LinkNamed(c.Link) >= 0, at, "unknown link %q, want A--B with the names of two nodes", c.Link)
+		b.require(b.noLinks || b.linkNamed(c.Link, "--") >= 0, at, "unknown link %q, want A--B with the names of two nodes", c.Link)
 	case topology.ChangeFreeze, topology.ChangeThaw:
 		b.findNICs(c.Nodes, at)
 	case topology.ChangeScheme:
@@ -190,15 +190,13 @@ func (b *builder) addPost(c *topology.Change, src *source) {
 
 // fitCommands reports whether n more commands fit, and adds a fault if not.
 func (b *builder) fitCommands(n int, at place) bool {
-	for _, c := range b.s.Commands {
-		n += c.Total()
-	}
+	n += b.countCommands()
 	return b.require(n <= MaxCommands, at, "the scenario would have %d commands, want at most %d", n, MaxCommands)
 }
 
 // checkStop checks that the flow or burst to stop exists and has begun by then.
 func (b *builder) checkStop(c *topology.Change, at place) {
-	flows := b.s.FlowsNamed(c.Flow)
+	flows := b.flowsNamed(c.Flow)
 	b.require(len(flows) > 0, at, "unknown flow or burst %q", c.Flow)
 	for _, i := range flows {
 		if f := b.s.Flow(i); f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {

@@ -138,9 +138,9 @@ func (b *builder) checkNames(c *topology.Collective, src *source) {
 	}
 	for _, name := range c.After {
 		waits := func(node int) bool { return b.observes(node, name) }
-		switch i, flows := b.collectiveNamed(name), b.flowsCalled(name); {
+		switch flows := b.flowsCalled(name); {
 		case slices.ContainsFunc(c.Nodes, waits):
-		case i >= 0:
+		case b.collectiveNamed(name) >= 0:
 			b.fault(src.of("after"), "%s has none of the ranks, so that none would wait", name)
 		case flows != indices{} && b.s.Flows[flows.first].Size == topology.Endless:
 			b.fault(src.of("after"), "%s is endless and never complete, want flows with a size", name)

@@ -114,7 +114,9 @@ func (b *builder) addCommand(f *commandForm, src *source) {
 	if len(f.To) == 0 {
 		f.To = nil
 	}
-	b.s.Commands, b.commands = append(b.s.Commands, f.Command), append(b.commands, src)
+	if b.require(b.countCommands()+f.Total() <= MaxCommands, src.of("count"), "creates more than %d commands in all", MaxCommands) {
+		b.s.Commands, b.commands = append(b.s.Commands, f.Command), append(b.commands, src)
+	}
 }
 
 // checkCommand checks one entry of commands by itself.
@@ -180,28 +182,21 @@ func (b *builder) checkDatagrams(c *topology.Command, src *source) {
 
 // checkAfter checks that every NIC that waits for commands also posts them.
 func (b *builder) checkAfter(f *commandForm, src *source) {
-	i := slices.IndexFunc(b.s.Commands, func(c topology.Command) bool { return c.Name == f.After && !c.OfTarget() })
-	if i < 0 || f.OfTarget() {
+	i := b.commandsNamed(f.After)
+	if i < 0 || b.s.Commands[i].OfTarget() || f.OfTarget() {
 		b.fault(src.of("after"), "%s does not name commands to other NICs that are listed above", f.After)
 		return
 	}
+	posting := slices.Sorted(slices.Values(b.s.Commands[i].From))
 	for _, from := range f.From {
-		if !slices.Contains(b.s.Commands[i].From, from) {
+		if _, ok := slices.BinarySearch(posting, from); !ok {
 			b.fault(src.of("after"), "%s posts no %s, so it would wait forever", b.s.Nodes[from].Name, f.After)
 		}
 	}
 }
 
-// checkCommands checks the number of commands, and that the buckets of each NIC let
-// their packets pass.
+// checkCommands checks that the buckets of each NIC let the packets of commands pass.
 func (b *builder) checkCommands(ends [][]topology.End) {
-	total := 0
-	for i, c := range b.s.Commands {
-		total += c.Total()
-		if !b.require(total <= MaxCommands, b.commands[i].of("count"), "creates more than %d commands in all", MaxCommands) {
-			return
-		}
-	}
 	for i, n := range b.s.NodesOf(topology.NIC) {
 		if len(ends[i]) == 0 {
 			continue

@@ -77,9 +77,13 @@ func join(section, key string) string {
 type collector struct {
 	list []Fault
 	seen map[Fault]bool
+	mute bool // drops faults
 }
 
 func (c *collector) fault(at place, format string, args ...any) {
+	if c.mute {
+		return
+	}
 	what := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // joined errors
 	f := Fault{at.line, at.key, what}
 	if c.seen[f] {

@@ -188,7 +188,10 @@ func find[T any](fields []field[T], key string) *field[T] {
 	return nil
 }
 
-func keys[T any](fields []field[T]) string {
+// keyNames prints the keys of fields, where a fault names them.
+type keyNames[T any] []field[T]
+
+func (fields keyNames[T]) String() string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.key

@@ -172,8 +172,9 @@ func (b *builder) share(spec *topology.BurstSpec, burst *topology.Burst) {
 
 // checkSelf checks that no sender is among its receivers.
 func (b *builder) checkSelf(from, to []int, src *source) {
+	to = slices.Sorted(slices.Values(to))
 	for _, i := range from {
-		if slices.Contains(to, i) {
+		if _, ok := slices.BinarySearch(to, i); ok {
 			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[i].Name)
 		}
 	}

@@ -41,7 +41,8 @@ func TestBaseIncrementDerivesFromThePath(t *testing.T) {
 		{[]topology.Setting{{Key: "link.rate", Value: "100Gbps"}, {Key: "h0--s0.rate", Value: "40Gbps"}}, 2 * us}, // the rate of another switch's port
 		{[]topology.Setting{{Key: "link.rate", Value: "100Gbps"}, {Key: "s1.rttx_d", Value: "auto"}}, 12500 * unit.Nanosecond},
 	} {
-		if got := underRTTX(t, c.set...).Increment(s1); got != c.want {
+		s := underRTTX(t, c.set...)
+		if got := s.Increment(s.Nodes[s1].Switch.RTTX.D, s.PortMap()[s1]); got != c.want {
 			t.Errorf("%v: D %s, want %s", c.set, got, c.want)
 		}
 	}

@@ -27,10 +27,12 @@ func (b *builder) readNodes(from sections, kind topology.NodeKind) {
 			b.noNodes = true
 			continue
 		}
-		for _, name := range names {
+		for k, name := range names {
 			i := b.index[name]
+			b.mute = k > 0 // the faults of the entry are those of its first name
 			readSection(&b.collector, v, at.key, nodeFields[kind], &b.s.Nodes[i], b.nodes[i])
 		}
+		b.mute = false
 	}
 }
 

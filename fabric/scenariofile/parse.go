@@ -101,7 +101,7 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 		at := place{join(key, k.Value), k.Line}
 		f := find(fields, k.Value)
 		if f == nil || strings.Contains(k.Value, ".") {
-			c.fault(at, "unknown key, want one of %s", keys(fields))
+			c.fault(at, "unknown key, want one of %s", keyNames[T](fields))
 			continue
 		}
 		src.given[f.key] = at

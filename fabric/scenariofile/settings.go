@@ -31,8 +31,9 @@ type assignment struct {
 	place
 	leaf  string
 	value *yaml.Node
-	names []string // of parts
-	used  []bool   // which of names exist
+	names []string       // of parts
+	at    map[string]int // index into names
+	used  []bool         // which of names exist
 }
 
 func (b *builder) assign(s topology.Setting) {
@@ -41,7 +42,10 @@ func (b *builder) assign(s topology.Setting) {
 	if names, err := topology.Names(part); err == nil {
 		a.names = names
 	}
-	a.used = make([]bool, len(a.names))
+	a.used, a.at = make([]bool, len(a.names)), make(map[string]int, len(a.names))
+	for i, name := range a.names {
+		a.at[name] = i
+	}
 	if a.value = b.value(s, a.place); a.value != nil {
 		b.sets = append(b.sets, a)
 	}
@@ -64,8 +68,9 @@ func set[T any](b *builder, fields []field[T], t *T, src *source, names ...strin
 		if f == nil || f.fixed {
 			continue
 		}
-		for i, name := range a.names {
-			if !slices.Contains(names, name) {
+		for _, name := range names {
+			i, ok := a.at[name]
+			if !ok {
 				continue
 			}
 			a.used[i] = true
@@ -103,27 +108,26 @@ func (b *builder) setLinks() {
 	b.sets = all
 }
 
-// unused reports the settings that match no part or key of the scenario. It reports
-// nothing if nodes or links could not be read.
+// unused reports the settings that match no part or key of the scenario, each for the first of
+// its names that matches none. It reports nothing if nodes or links could not be read.
 func (b *builder) unused() {
 	if b.noNodes || b.noLinks {
 		return
 	}
 	for _, a := range b.sets {
-		for i, name := range a.names {
-			if a.used[i] {
-				continue
-			}
-			switch p := partNamed(&b.s, name); {
-			case p == nil:
-				b.fault(a.place, "unknown part %q, want one of %s", name, partNames(&b.s))
-			case p.find(a.leaf) == nil && name == "":
-				b.fault(a.place, "unknown key, want one of %s, or PART.KEY, where PART is one of %s", p.keys(name), partNames(&b.s))
-			case p.find(a.leaf) == nil:
-				b.fault(a.place, "unknown key, want one of %s", p.keys(name))
-			default:
-				b.fault(a.place, "the scenario has no %s", name)
-			}
+		i := slices.Index(a.used, false)
+		if i < 0 {
+			continue
+		}
+		switch name, p := a.names[i], partNamed(&b.s, a.names[i]); {
+		case p == nil:
+			b.fault(a.place, "unknown part %q, want one of %s", name, partNames(&b.s))
+		case p.find(a.leaf) == nil && name == "":
+			b.fault(a.place, "unknown key, want one of %s, or PART.KEY, where PART is one of %s", p.keys(name), partNames(&b.s))
+		case p.find(a.leaf) == nil:
+			b.fault(a.place, "unknown key, want one of %s", p.keys(name))
+		default:
+			b.fault(a.place, "the scenario has no %s", name)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func newState(b *builder) *State {
 	st := &State{Nodes: slices.Clone(s.Nodes), Links: slices.Clone(s.Links), Down: map[int]bool{}, Law: base.Marking, b: b, ends: s.PortMap()}
 	for i := range st.Nodes {
 		if n := &st.Nodes[i]; n.Kind == topology.Switch && s.Converts(i) {
-			n.Switch.RTTX.D = s.ResolveIncrement(i, n.Switch.RTTX.D)
+			n.Switch.RTTX.D = s.Increment(n.Switch.RTTX.D, st.ends[i])
 		}
 	}
 	if slices.ContainsFunc(s.Changes, func(c topology.Change) bool { return c.Verb == topology.ChangeScheme }) {
@@ -77,9 +77,9 @@ func (st *State) apply(c *topology.Change, at place) error {
 	st.Tunings, st.at = nil, c.At
 	switch c.Verb {
 	case topology.ChangeLinkDown:
-		st.Down[st.b.s.LinkNamed(c.Link)] = true
+		st.Down[st.b.linkNamed(c.Link, "--")] = true
 	case topology.ChangeLinkUp:
-		delete(st.Down, st.b.s.LinkNamed(c.Link))
+		delete(st.Down, st.b.linkNamed(c.Link, "--"))
 	case topology.ChangeSet:
 		st.set(c.Set, at)
 	default:
@@ -163,7 +163,7 @@ func (st *State) use(p topology.Pair, n int) {
 
 // useFlows counts the pairs of the flow of that name, or of the burst of that name.
 func (st *State) useFlows(name string, n int) {
-	for _, i := range st.b.s.FlowsNamed(name) {
+	for _, i := range st.b.flowsNamed(name) {
 		f := st.b.s.Flow(i)
 		st.use(topology.Pair{From: f.From, To: f.To}, n)
 	}
@@ -198,10 +198,8 @@ func (st *State) applyScheme(c *topology.Change) error {
 	case topology.ChangeBurst:
 		st.useFlows(c.Burst.Name, 1)
 	case topology.ChangePost:
-		for i := range st.b.s.Commands {
-			if st.b.s.Commands[i].Name == c.Post.Name {
-				st.useCommand(&st.b.s.Commands[i])
-			}
+		if i := st.b.commandsNamed(c.Post.Name); i >= 0 {
+			st.useCommand(&st.b.s.Commands[i])
 		}
 	case topology.ChangeStopFlow:
 		st.useFlows(c.Flow, -1)

@@ -23,7 +23,7 @@ func (st *State) set(set topology.Setting, at place) {
 	if value == nil {
 		return
 	}
-	ways := st.b.s.Directions(part)
+	ways := st.b.directions(part)
 	for _, d := range ways {
 		if !st.setLink(d, len(ways) == 1, leaf, value, at) {
 			return
@@ -108,7 +108,7 @@ func (st *State) complete(node int, leaf string, t *Tuning) {
 			st.completeLimit(node, fabric.Priority(class[len(class)-1]-'0'), t)
 		}
 	case t.Key == fabric.KeyRTTIncrement:
-		set.RTTX.D = st.b.s.ResolveIncrement(node, set.RTTX.D)
+		set.RTTX.D = st.b.s.Increment(set.RTTX.D, st.ends[node])
 		t.Value = int64(set.RTTX.D)
 	default:
 		t.Classes = set.Affected(t.Key)
@@ -136,11 +136,13 @@ func tune[T any](b *builder, fields []field[T], part *T, leaf string, value *yam
 
 // tunedNodes returns the nodes that the part of a setting's key names.
 func (b *builder) tunedNodes(part string, at place) (nodes []int) {
-	for i := range b.s.NodesOf(topology.NodeKind(part)) {
-		nodes = append(nodes, i)
-	}
-	if len(nodes) > 0 {
-		return nodes
+	if kind := topology.NodeKind(part); nodeFields[kind] != nil {
+		for i := range b.s.NodesOf(kind) {
+			nodes = append(nodes, i)
+		}
+		if len(nodes) > 0 {
+			return nodes
+		}
 	}
 	names, err := topology.Names(part)
 	if !b.accept(err, at) {

@@ -101,6 +101,9 @@ func (b *builder) checkPayloads() {
 		}
 	}
 	mtu := b.s.Links[narrow].MTU
+	for range b.s.NodesOf(topology.Switch) {
+		b.switches++
+	}
 	for i, n := range b.s.NodesOf(topology.NIC) {
 		at := b.links[narrow].of("mtu")
 		if b.nodes[i].has("payload") {
@@ -138,12 +141,8 @@ func (b *builder) dataFrame(payload unit.Bytes, tagged bool) (length unit.Bytes,
 func (b *builder) withTelemetry(length, payload unit.Bytes, scheme *cc.Scheme) (_ unit.Bytes, with string) {
 	switch source := b.s.CC.CETH.Source; {
 	case scheme.Notification == cc.NotifyLoad:
-		switches := 0
-		for range b.s.NodesOf(topology.Switch) {
-			switches++
-		}
 		p := frame.Packet{BTH: frame.BTH{Opcode: frame.WriteOnly}, Payload: uint32(payload)}
-		return max(length, p.Len()+frame.LoadLen(switches)), " with the load of their path under the scheme " + scheme.Name
+		return max(length, p.Len()+frame.LoadLen(b.switches)), " with the load of their path under the scheme " + scheme.Name
 	case scheme.Notification == cc.NotifyCETH && (source == cc.CETHINT || source == cc.CETHIOAM):
 		const shim = 16 // of INT; IOAM's is shorter
 		return length + shim, fmt.Sprintf(" with the telemetry of schemes.ceth.source %s", source)

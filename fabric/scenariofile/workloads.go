@@ -143,7 +143,8 @@ func (b *builder) membersOf(names []string, at place) ([]int, bool) {
 
 // draw adds the flows of a workload if they fit.
 func (b *builder) draw(w *topology.Workload, src *source) {
-	traffic, hosts := trafficOf(w, b.s.Seed, b.s.ArrivalsEnd(w)), b.hostsOf(w)
+	positions := w.Positions()
+	traffic, hosts := trafficOf(w, b.s.Seed, b.s.ArrivalsEnd(w)), b.hostsOf(w, positions)
 	if len(hosts) < len(w.From) {
 		return // a link or its rate is missing, which was reported already
 	}
@@ -160,15 +161,15 @@ func (b *builder) draw(w *topology.Workload, src *source) {
 	}
 	burst, count := len(b.s.Bursts), make([]int, len(w.From))
 	b.s.Bursts = append(b.s.Bursts, topology.Burst{Name: w.Name, Flows: len(arrivals), At: w.Start, Class: w.Class, Workload: true})
-	others := make([][]int, len(w.From))
-	for i, from := range w.From {
-		others[i] = w.Others(from)
-	}
 	for _, a := range arrivals {
 		from := w.From[a.From]
 		name := fmt.Sprintf("%s/%s/%d", w.Name, b.s.Nodes[from].Name, count[a.From])
 		count[a.From]++
-		b.addFlow(topology.Flow{Name: name, From: from, To: others[a.From][a.To], Size: a.Size, Start: a.At, Class: w.Class, Burst: burst}, src)
+		to := a.To // among the receivers without the sender
+		if own, ok := positions[from]; ok && own <= to {
+			to++
+		}
+		b.addFlow(topology.Flow{Name: name, From: from, To: w.To[to], Size: a.Size, Start: a.At, Class: w.Class, Burst: burst}, src)
 	}
 }
 
@@ -183,14 +184,18 @@ func trafficOf(w *topology.Workload, seed uint64, until unit.Time) workload.Traf
 }
 
 // hostsOf returns the senders of a workload whose links have a rate.
-func (b *builder) hostsOf(w *topology.Workload) (hosts []workload.Host) {
+func (b *builder) hostsOf(w *topology.Workload, positions map[int]int) (hosts []workload.Host) {
 	ends := b.s.PortMap()
 	for _, i := range w.From {
 		if len(ends[i]) == 0 {
 			continue
 		}
 		if rate := b.s.Links[ends[i][0].Link].Rate; rate > 0 {
-			hosts = append(hosts, workload.Host{ID: uint64(b.s.Nodes[i].Host), Rate: rate, Others: len(w.Others(i))})
+			others := len(w.To)
+			if _, ok := positions[i]; ok {
+				others--
+			}
+			hosts = append(hosts, workload.Host{ID: uint64(b.s.Nodes[i].Host), Rate: rate, Others: others})
 		}
 	}
 	return hosts

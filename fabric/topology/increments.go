@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Special values of rttx.Params.D in a scenario; see Increment.
+// Special values of rttx.Params.D in a scenario; see Scenario.Increment.
 const (
 	AutoIncrement    unit.Time = -1 // the value that [0060] requires for the path
 	DefaultIncrement unit.Time = -2 // not set
@@ -18,15 +18,10 @@ const (
 // exampleRate is the port rate of the document's example value of D ([0065]).
 const exampleRate = 100 * unit.GigabitPerSec
 
-// Increment returns the base increment D of a switch, or 0 for the formula of its
+// Increment resolves a value of rttx_d at a switch with those ports, or returns 0 for the formula of its
 // buffer and ports ([0058]).
-func (s *Scenario) Increment(node int) unit.Time {
-	return s.ResolveIncrement(node, s.Nodes[node].Switch.RTTX.D)
-}
-
-// ResolveIncrement resolves a value of rttx_d at a switch.
-func (s *Scenario) ResolveIncrement(node int, d unit.Time) unit.Time {
-	if d == DefaultIncrement && s.example(node) {
+func (s *Scenario) Increment(d unit.Time, ports []End) unit.Time {
+	if d == DefaultIncrement && s.example(ports) {
 		return rttx.Default().D
 	}
 	if d == DefaultIncrement || d == AutoIncrement {
@@ -37,8 +32,8 @@ func (s *Scenario) ResolveIncrement(node int, d unit.Time) unit.Time {
 
 // example reports whether all ports of a switch have the rate of the document's
 // example.
-func (s *Scenario) example(node int) bool {
-	return !slices.ContainsFunc(s.Links, func(l Link) bool { return (l.A == node || l.B == node) && l.Rate != exampleRate })
+func (s *Scenario) example(ports []End) bool {
+	return !slices.ContainsFunc(ports, func(e End) bool { return s.Links[e.Link].Rate != exampleRate })
 }
 
 // Converts reports whether a switch turns ECN into RTT in one of its classes. It

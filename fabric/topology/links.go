@@ -75,20 +75,6 @@ func (s *Scenario) DirectionNames(link int) [2]string {
 // Direction is one direction of one link.
 type Direction struct{ Link, Way int }
 
-// Directions returns the directions that the part of a setting's key names: "link" is
-// every direction, "A--B" both directions of a link, "A->B" one.
-func (s *Scenario) Directions(part string) (list []Direction) {
-	named := s.LinkNamed(part)
-	for i := range s.Links {
-		for way, name := range s.DirectionNames(i) {
-			if part == "link" || i == named || part == name {
-				list = append(list, Direction{i, way})
-			}
-		}
-	}
-	return list
-}
-
 // Receiver returns the node and port that receive from a direction of a link.
 func (s *Scenario) Receiver(d Direction) (node int, port fabric.Port) {
 	l := &s.Links[d.Link]

@@ -1,20 +1,21 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric/nic/program"
 )
 
 // StepsOf returns the program of a NIC, nil if it has none.
 func (s *Scenario) StepsOf(node int) *HostSteps {
-	for i := range s.Steps {
-		if s.Steps[i].Node == node {
-			return &s.Steps[i]
-		}
+	i, ok := slices.BinarySearchFunc(s.Steps, node, func(h HostSteps, node int) int { return cmp.Compare(h.Node, node) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return &s.Steps[i]
 }
 
 // Sends yields the steps that send a message, each with its number, in the order of the hosts.

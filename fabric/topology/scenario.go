@@ -280,13 +280,13 @@ type Sizes struct {
 	CDF  workload.CDF
 }
 
-// Others returns the receivers that a sender may choose from.
-func (w *Workload) Others(from int) []int {
-	i := slices.Index(w.To, from)
-	if i < 0 {
-		return w.To
+// Positions returns the index into To of each receiver.
+func (w *Workload) Positions() map[int]int {
+	at := make(map[int]int, len(w.To))
+	for i, to := range w.To {
+		at[to] = i
 	}
-	return slices.Concat(w.To[:i], w.To[i+1:])
+	return at
 }
 
 // ArrivalsEnd returns the end of a workload's arrivals. In a live run, whose end is
