@@ -135,7 +135,11 @@ func notes(s *topology.Scenario, variants []Variant) (list []string) {
 		}
 		var slowest []string
 		for _, f := range v.Run.Slowest(maxColumns) {
-			slowest = append(slowest, fmt.Sprintf("%s %.2f", f.Name, float64(f.Goodput)/1e9))
+			least := ""
+			if f.Unfinished() {
+				least = ">"
+			}
+			slowest = append(slowest, fmt.Sprintf("%s %s%.2f", f.Name, least, float64(f.Goodput)/1e9))
 		}
 		list = append(list, fmt.Sprintf("%s: the slowest of %d flows are %s Gbit/s; results.json has all", v.Value, len(v.Run.Flows), strings.Join(slowest, ", ")))
 	}

@@ -173,7 +173,7 @@ func flowFigures(i int, name string) FlowFigures {
 		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.single(i, name)) }).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
 	}
 	return FlowFigures{
-		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }),
+		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }).until(func(r *Run) bool { return r.single(i, name).Unfinished() }),
 		goodput(".burst_goodput_gbps", "Gbit/s in burst", func(f *Flow) unit.Rate { return f.BurstGoodput }),
 	}
 }

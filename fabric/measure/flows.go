@@ -98,8 +98,12 @@ func completions(nodes []*NodeResult) map[int]Completion {
 func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered unit.Bytes) Flow {
 	f := s.Flows[i]
 	out := Flow{Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, Bytes: delivered, Start: f.Start, End: s.Duration}
-	if c, ok := ends[i]; ok {
+	c, done := ends[i]
+	if done {
 		out.End = c.End
+	}
+	if f.Size != topology.Endless {
+		out.Done = &done
 	}
 	out.Goodput = unit.Over(out.Bytes, out.End-out.Start)
 	return out
@@ -164,7 +168,7 @@ func endless(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.E
 // EndlessGoodput returns the nearest-rank percentile, 0 to 1000 per mille, of the
 // goodput of the endless flows of bursts. It returns 0 if there are no such flows.
 func (r *Run) EndlessGoodput(perMille int) unit.Rate {
-	return goodputQuantile(r.Endless, func(f *Flow) unit.Rate { return f.Goodput }, perMille)
+	return goodputQuantile(r.Endless, func(f *Flow) unit.Rate { return f.Goodput }, perMille).Goodput
 }
 
 // Short is the size up to which a flow of a workload is short, as in pFabric

@@ -126,14 +126,18 @@ type Flow struct {
 	To      string     `json:"to"`
 	Bytes   unit.Bytes `json:"bytes"` // payload delivered in order
 	Start   unit.Time  `json:"start_ps"`
-	End     unit.Time  `json:"end_ps"` // completion, or the end of the run
-	Goodput unit.Rate  `json:"goodput_bps"`
+	End     unit.Time  `json:"end_ps"`         // completion, or the end of the run
+	Done    *bool      `json:"done,omitempty"` // whether the flow completed; nil for an endless flow
+	Goodput unit.Rate  `json:"goodput_bps"`    // from Start to End
 	// BurstGoodput is the goodput from the first burst's instant until the bursts'
 	// flows have completed, 0 without a burst.
 	BurstGoodput unit.Rate `json:"burst_goodput_bps"`
 	// OutOfOrder is the largest distance of a received packet from the expected one, in packets.
 	OutOfOrder int64 `json:"out_of_order,omitempty"`
 }
+
+// Unfinished reports whether the run ended before the flow, which is not endless.
+func (f *Flow) Unfinished() bool { return f.Done != nil && !*f.Done }
 
 // Burst summarizes the flows of all bursts.
 type Burst struct {
