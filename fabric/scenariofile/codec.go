@@ -104,9 +104,9 @@ type quantity interface {
 }
 
 var (
-	times = dimension[unit.Time]{unit.ParseTime, `ps|ns|us|µs|ms|s`, "us"}
+	times = dimension[unit.Time]{unit.ParseTime, "ps|ns|us|\u00b5s|\u03bcs|ms|s", "us"}
 	sizes = dimension[unit.Bytes]{parseSize, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`, "bytes"}
-	rates = dimension[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`, "Gbit/s"}
+	rates = dimension[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps|bit/s|kbit/s|Mbit/s|Gbit/s|Tbit/s`, "Gbit/s"}
 )
 
 // parseSize parses a size, which may be negative in some fields.

@@ -16,12 +16,17 @@ const (
 	GigabitPerSec      = 1000 * MegabitPerSec
 )
 
-var rateUnits = []scale{
-	{"bps", 1}, {"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12},
-}
+// String uses the units of rateUnits only. The parser accepts the spelling of tables too.
+var (
+	rateUnits = []scale{
+		{"bps", 1}, {"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12},
+	}
+	allRateUnits = append(append([]scale{}, rateUnits...),
+		scale{"bit/s", 1}, scale{"kbit/s", 1e3}, scale{"Mbit/s", 1e6}, scale{"Gbit/s", 1e9}, scale{"Tbit/s", 1e12})
+)
 
-// ParseRate parses a rate such as "40Gbps" or "2.5Gbps".
-func ParseRate(s string) (Rate, error) { return parse[Rate]("rate", s, rateUnits) }
+// ParseRate parses a rate such as "40Gbps", "2.5Gbps" or "100Gbit/s".
+func ParseRate(s string) (Rate, error) { return parse[Rate]("rate", s, allRateUnits) }
 
 // String formats the rate in the largest unit that keeps it exact, "2.5Gbps".
 func (r Rate) String() string { return formatScaled(int64(r), rateUnits) }

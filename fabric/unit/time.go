@@ -26,8 +26,9 @@ const (
 	Never Time = math.MaxInt64
 )
 
+// The micro sign is U+00B5 or, as most keyboards and Unicode's normal form have it, the Greek letter U+03BC.
 var timeUnits = []scale{
-	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"µs", 1e6}, {"ms", 1e9}, {"s", 1e12},
+	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"\u00b5s", 1e6}, {"\u03bcs", 1e6}, {"ms", 1e9}, {"s", 1e12},
 }
 
 // ParseTime parses a duration such as "5us", "1.5ms" or "0". It rejects

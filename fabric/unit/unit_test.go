@@ -12,13 +12,15 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		want Time
-	}{{"5us", 5e6}, {"12.8us", 12_800_000}, {"0", 0}, {"1.5ms", 1_500_000_000}, {"3 ns", 3000}, {"1s", 1e12}} {
+	}{{"5us", 5e6}, {"12.8us", 12_800_000}, {"0", 0}, {"1.5ms", 1_500_000_000}, {"3 ns", 3000}, {"1s", 1e12}, {"5\u00b5s", 5e6}, {"5\u03bcs", 5e6}} {
 		if got, err := ParseTime(c.in); err != nil || got != c.want {
 			t.Errorf("ParseTime(%q) = %d, %v; want %d", c.in, got, err, c.want)
 		}
 	}
-	if r, err := ParseRate("2.5Gbps"); err != nil || r != 2_500_000_000 {
-		t.Errorf("2.5Gbps = %d, %v", r, err)
+	for in, want := range map[string]Rate{"2.5Gbps": 2_500_000_000, "2.5 Gbit/s": 2_500_000_000, "3bit/s": 3, "3kbit/s": 3000, "3Mbit/s": 3e6, "1Tbit/s": 1e12} {
+		if r, err := ParseRate(in); err != nil || r != want {
+			t.Errorf("%s = %d, %v; want %d", in, r, err, want)
+		}
 	}
 	for in, want := range map[string]Bytes{"64KB": 64000, "64KiB": 65536, "1000B": 1000, "0.5MB": 500000} {
 		if b, err := ParseBytes(in); err != nil || b != want {
