@@ -31,8 +31,8 @@ var nicFields = append(flowControlFields, lift(unlessDefault(engineFields), func
 var flowControlFields = []field[topology.NICSettings]{
 	of("payload", "largest payload of a data packet, a multiple of 4B unless all packets are those of UET (cbrc, nscc, rccc, and no commands)", payload, func(n *topology.NICSettings) *unit.Bytes { return &n.Payload }),
 	live(fabric.KeyAckEvery, of("ack_every", "data packets that one ACK covers", integer[int](1, 1<<16), func(n *topology.NICSettings) *int { return &n.AckEvery })),
-	cite("own: a token bucket of one frame; gap: HPCC simulator, rdma-hw.cc UpdateNextAvail, nextAvail = now + frame time",
-		of("pacer", "how a flow resumes after PAUSE or a busy link delayed it: catch-up sends one extra frame at once, gap waits a whole frame time after the start of each frame",
+	cite("own: a token bucket of one frame; gap: HPCC simulator, rdma-hw.cc UpdateNextAvail, nextAvail = now + frame time, and ChangeRate",
+		of("pacer", "how a flow resumes after PAUSE or a busy link delayed it: catch-up sends one extra frame at once, gap waits a whole frame time after the start of each frame, and a change of rate leaves that instant as it is, except under schemes by the load of the path",
 			oneOf("catch-up", "gap"), func(n *topology.NICSettings) *string { return &n.Pacer })),
 	live(fabric.KeyTimeout, of("timeout", "retransmission timer, 0 for none", times.from(0, longest), func(n *topology.NICSettings) *unit.Time { return &n.Timeout })),
 	cite("IBTA volume 1 §9.7: go-back-N; IRN, SIGCOMM 2018: selective repeat", of("recovery", "loss recovery of RoCEv2 flows to and from NICs with the same one: scheme follows the scheme, gobackn sends again from the first missing packet on, selective only the missing packets, with the settings of schemes.irn, spraying too but takes no gap for a loss, with the settings of schemes.mrc; flows between NICs that differ use gobackn",

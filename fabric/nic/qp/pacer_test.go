@@ -6,6 +6,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/control"
+	"github.com/rackfab/rackfab/fabric/nic/work"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -147,4 +152,73 @@ func TestGapPacerRestarts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// With gap a change of rate leaves the instant of the next frame, except under schemes by the load of
+// the path: there the frame is due a frame time at the latest rate after the start of the latest frame.
+func TestGapPacerKeepsTheNextFrameWhenTheRateChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rates := rapid.Custom(func(t *rapid.T) unit.Rate { return unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate")) })
+		rate, n := rates.Draw(t, "first"), unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
+		stays, moves := pacer{rate: rate, gap: true}, pacer{rate: rate, gap: true, moves: true}
+		start := unit.Time(rapid.Int64Range(0, int64(unit.Second)).Draw(t, "start"))
+		stays.sent(start, n)
+		moves.sent(start, n)
+		for range rapid.IntRange(1, 5).Draw(t, "changes") {
+			now := start + unit.Time(rapid.Int64Range(0, int64(unit.Millisecond)).Draw(t, "after"))
+			last := rates.Draw(t, "next")
+			stays.setRate(now, last)
+			moves.setRate(now, last)
+			if due := start + rate.Serialise(n); stays.next() != due {
+				t.Fatalf("due at %d, want %d", stays.next(), due)
+			}
+			if due := start + last.Serialise(n); moves.next() != due {
+				t.Fatalf("moved to %d, want %d", moves.next(), due)
+			}
+		}
+	})
+}
+
+// slower is a reaction point whose rate is set by the test.
+type slower struct {
+	cc.Algorithm
+	rate unit.Rate
+}
+
+func (s *slower) Rate() unit.Rate { return s.rate }
+
+// With gap, flows under the schemes by the load of the path move the next frame when their rate
+// changes, and other flows do not.
+func TestSchemesThatMoveTheNextFrame(t *testing.T) {
+	for _, scheme := range cc.Schemes {
+		if scheme.Notification.UET() {
+			continue // flowWith is of RoCEv2
+		}
+		s := &Settings{
+			Rate: 40 * unit.GigabitPerSec, Payload: 1000, AckEvery: 1, Scheme: scheme.Name, Notification: scheme.Notification,
+			CC: cc.Default(), PaceByGap: true,
+		}
+		d := &Device{}
+		d.init(s, &EventCounters{}, control.Config{Limit: 8, DSCP: &s.DSCP}, false)
+		d.Arbiter.Grow(1)
+		r := &Flow{}
+		if err := r.Init(d, fabric.Flow{From: 0, To: 1, Size: work.Endless, Initial: 10 * unit.GigabitPerSec}, 0); err != nil {
+			t.Fatal(err)
+		}
+		r.Begin(0, &fabric.Out{})
+		a := &slower{r.live.cc, r.pacer.rate}
+		r.SetReaction(a)
+		var f frame.Frame
+		r.Send(0, &f, &fabric.Out{})
+		r.pacer.open = false // of a burst
+		a.rate = unit.GigabitPerSec
+		due, at := r.pacer.next(), unit.Time(1)
+		if scheme.Name == "hpcc" || scheme.Name == "powertcp" {
+			due = unit.Rate(unit.GigabitPerSec).Serialise(r.pacer.latest)
+		}
+		r.React(at, &fabric.Out{})
+		if r.pacer.next() != due || r.pacer.rate != a.rate {
+			t.Errorf("%s: the next frame is due at %s, want %s", scheme.Name, r.pacer.next(), due)
+		}
+	}
 }

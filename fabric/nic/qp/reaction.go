@@ -106,7 +106,8 @@ func (s *Sender) SwitchScheme(now unit.Time, out *fabric.Out) {
 		return // unreachable: choose has validated the scheme
 	}
 	s.SetReaction(a)
-	s.scheme, s.live.mode, s.live.moved = name, s.ModeOf(&s.Flow), true
+	s.scheme, s.live.moved = name, true
+	s.setMode()
 	s.live.burst = s.burstOf(name)
 	s.live.left, s.pacer.open = s.live.burst, false
 	s.measureBy(name)

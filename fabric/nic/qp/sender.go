@@ -71,7 +71,8 @@ func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error
 		return err
 	}
 	s.pacer = pacer{rate: algorithm.Rate(), due: flow.Start, gap: d.PaceByGap}
-	s.live = &live{mode: d.ModeOf(&s.Flow), cc: algorithm, packet: d.PacketTo(flow.To, flow.Source)}
+	s.live = &live{cc: algorithm, packet: d.PacketTo(flow.To, flow.Source)}
+	s.setMode()
 	s.live.window = algorithm.Window()
 	s.live.burst = d.burstOf(s.scheme)
 	s.live.left = s.live.burst
@@ -82,6 +83,12 @@ func (s *Sender) Init(d *Device, flow fabric.Flow, index int, owner Owner) error
 	p.RETH.RKey = uint32(flow.ID)
 	s.measureBy(s.scheme)
 	return nil
+}
+
+// setMode sets what the sender's scheme implies for its notifications and its pacer.
+func (s *Sender) setMode() {
+	s.live.mode = s.ModeOf(&s.Flow)
+	s.pacer.moves = s.live.mode == cc.NotifyLoad // HPCC, and PowerTCP in its simulator
 }
 
 // measureBy makes a sender under the scheme measure the RTT by probes or by its data packets,

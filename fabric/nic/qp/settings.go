@@ -32,7 +32,8 @@ type Settings struct {
 	// a message and every packet with AckReq set are acknowledged at once.
 	AckEvery int
 	// PaceByGap makes a flow that was delayed wait a whole frame time after its next
-	// frame. Otherwise the flow may send one more frame at once.
+	// frame, and changes of rate leave the next frame where it is; see pacer. Otherwise the flow may
+	// send one more frame at once.
 	PaceByGap bool
 	// Timeout is the retransmission timeout; 0 disables it.
 	Timeout unit.Time
