@@ -37,11 +37,11 @@ func (e Event) Peak() unit.Bytes { return unit.Bytes(e.a) }
 // Cut returns the bytes cut off from the frame of Trimmed.
 func (e Event) Cut() unit.Bytes { return unit.Bytes(e.b) }
 
-// PSN returns the packet sequence number of Marked, Transmitted, Received, Requested,
+// PSN returns the packet sequence number of Marked, Transmitted, Received, Delivered, Requested,
 // TrimmedIn, ExcessSignalled, Acked, OutOfSequence, NakSent, Retransmitted and TimedOut.
 func (e Event) PSN() uint32 {
 	switch e.Kind {
-	case Marked, Transmitted, Received, Requested, TrimmedIn, ExcessSignalled:
+	case Marked, Transmitted, Received, Delivered, Requested, TrimmedIn, ExcessSignalled:
 		return uint32(e.b)
 	default:
 		return uint32(e.a)

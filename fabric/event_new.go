@@ -131,8 +131,10 @@ func NewMessageDone(arrival unit.Time, by uint64) Event {
 	return Event{MessageDone, int64(arrival), int64(by)}
 }
 
-// NewDelivered takes the payload.
-func NewDelivered(bytes unit.Bytes) Event { return Event{Delivered, int64(bytes), 0} }
+// NewDelivered takes the payload, and the PSN up to which all payload of the flow has been.
+func NewDelivered(bytes unit.Bytes, psn uint32) Event {
+	return Event{Delivered, int64(bytes), int64(psn)}
+}
 
 // NewAcked takes the acknowledged PSN, and whether the ACK indicates congestion.
 func NewAcked(psn uint32, congested bool) Event { return Event{Acked, int64(psn), flag(congested)} }

@@ -19,7 +19,7 @@ const (
 	Dequeued                    // a frame left the egress queue for transmission
 	Marked                      // a frame was marked congestion experienced (CE)
 	Transmitted                 // a NIC transmitted a data frame of the flow
-	Received                    // the receiver received a data frame in order
+	Received                    // the receiver received a data frame for the first time, in order or not
 	Acked                       // the sender received an ACK
 	EventCounted                // a converter counted a frame that met congestion
 	Rewritten                   // a converter rewrote a timestamp
@@ -38,7 +38,7 @@ const (
 	MessageDone // a message completed at its initiator
 	perFrameEnd
 
-	Delivered      // payload was received in order
+	Delivered      // payload was delivered: in order, of several packets after a gap; as it arrives if the sender sprays
 	Dropped        // a frame was lost
 	PauseSent      // XOFF sent by this node on port
 	ResumeSent     // XON sent by this node on port

@@ -49,11 +49,13 @@ type lossFlow struct {
 	sent    bool
 	highest uint32    // PSN sent
 	active  unit.Time // the sender's last transmission or ACK
-	// A stall: the first lost packet since delivery in order stopped, if stalled.
+	// A stall: delivery in order has stopped since a packet was lost.
 	stalled bool
-	known   bool // missing is known
-	missing uint32
 	since   unit.Time
+	missing []uint32 // the PSNs of the lost packets, as far as they are known
+
+	begun     bool   // payload has been delivered
+	delivered uint32 // the PSN up to which it has
 }
 
 func observeLoss(l *lab.Lab, s *topology.Scenario, q LossQuestion, flows []int) *lossObserver {
@@ -152,13 +154,22 @@ func (o *lossObserver) progress(f *lossFlow, n *fabric.Note) {
 				r.Cost.RetransmittedBytes += n.Bytes()
 			}
 		}
-	case fabric.Received:
-		if f.stalled && (!f.known || behind(f.missing, n.PSN())) {
-			f.stalled = false
-			o.stall(f.since, n.At)
-		}
+	case fabric.Delivered:
+		o.delivered(f, n)
 	default:
 	}
+}
+
+// delivered follows the delivery in order up to a packet. A stall ends there if one of the lost packets
+// is delivered, or if none is known; another one begins if others are missing.
+func (o *lossObserver) delivered(f *lossFlow, n *fabric.Note) {
+	before := len(f.missing)
+	f.missing = slices.DeleteFunc(f.missing, func(psn uint32) bool { return behind(psn, n.PSN()) })
+	if f.stalled && (before == 0 || len(f.missing) < before) {
+		o.stall(f.since, n.At)
+		f.stalled, f.since = len(f.missing) > 0, n.At
+	}
+	f.begun, f.delivered = true, n.PSN()
 }
 
 // behind reports whether a packet number is at or before another one, in the arithmetic of 24 bits.
@@ -202,11 +213,13 @@ func (o *lossObserver) lost(at int, sw *switching.Switch, id fabric.FlowID, f *l
 	if reason == fabric.DropLinkLoss.String() || reason == fabric.DropBadFCS.String() {
 		o.linkErrors = true
 	}
-	if data && (!f.stalled || known && f.known && behind(from.psn, f.missing)) {
+	if data && !(known && f.begun && behind(from.psn, f.delivered)) {
 		if !f.stalled {
-			f.since = n.At
+			f.stalled, f.since = true, n.At
 		}
-		f.stalled, f.known, f.missing = true, known, from.psn
+		if known && !slices.Contains(f.missing, from.psn) {
+			f.missing = append(f.missing, from.psn)
+		}
 	}
 	if !inside {
 		return

@@ -163,6 +163,31 @@ changes:
 	}
 }
 
+// Under selective repeat, packets that arrive early do not end a stall: the repair takes at least the
+// way of the NAK and of the packet sent again, which is a round trip.
+func TestStallUnderSelectiveRepeatEndsWithTheRepair(t *testing.T) {
+	const delay, hops = 1 * unit.Microsecond, 3
+	for until, packets := range map[string]int{"5.2us": 1, "6us": 5} {
+		r := askLoss(t, parse(t, `
+name: one
+duration: 1ms
+scheme: irn
+defaults: {link: {rate: 40Gbps, delay: 1us}}
+nics: {h0: , r0: }
+switches: {s0..s1: }
+links: [{endpoints: [h0, s0]}, {endpoints: [s0, s1]}, {endpoints: [s1, r0]}]
+flows: [{name: F, from: h0, to: r0, size: 50KB}]
+changes:
+  - {at: 5us, set: s0->s1.loss=1}
+  - {at: `+until+`, set: s0->s1.loss=0}
+`), "F")
+		c := r.Cost
+		if c.Retransmitted < packets || r.Order.Packets == 0 || c.Stalls == 0 || c.Stalled < 2*hops*delay || c.Stalled > 4*hops*delay {
+			t.Errorf("lost until %s: %d sent again, %d stalls of %s together, want a stall of more than %s", until, c.Retransmitted, c.Stalls, c.Stalled, 2*hops*delay)
+		}
+	}
+}
+
 // A lost last packet costs the time-out, which the report has.
 func TestLossOfTheLastPacket(t *testing.T) {
 	r := askLoss(t, parse(t, `

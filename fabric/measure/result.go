@@ -124,7 +124,7 @@ type Flow struct {
 	Name    string     `json:"name"`
 	From    string     `json:"from"`
 	To      string     `json:"to"`
-	Bytes   unit.Bytes `json:"bytes"` // payload delivered in order
+	Bytes   unit.Bytes `json:"bytes"` // payload delivered in order; in any order if the sender sprays
 	Start   unit.Time  `json:"start_ps"`
 	End     unit.Time  `json:"end_ps"`         // completion, or the end of the run
 	Done    *bool      `json:"done,omitempty"` // whether the flow completed; nil for an endless flow

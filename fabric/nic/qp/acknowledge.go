@@ -22,13 +22,14 @@ func (r *Responder) after(n int32) uint32 {
 }
 
 // advance makes the packet after the next ones, of the given number, the expected one.
-// With a packet it also accepts those that arrived early. It returns the number of packets.
-func (r *Responder) advance(packets int32) int32 {
+// With a packet it also accepts those that arrived early. It returns the number of packets, and the
+// payload of those that arrived early.
+func (r *Responder) advance(packets int32) (_ int32, early unit.Bytes) {
 	if r.early != nil {
-		packets = r.early.advance(packets)
+		packets, early = r.early.advance(packets)
 	}
 	r.expected, r.nakSent = r.after(packets), false
-	return packets
+	return packets, early
 }
 
 // accept counts a request that spans the given number of PSNs as done.

@@ -207,7 +207,7 @@ func (b *byRequest) respond(now unit.Time, r *request, bytes unit.Bytes, trace u
 			b.engine.Arbiter.Arrived(b.cutter.Length.Of(bytes))
 		}
 		b.r.responses.Deliver(bytes)
-		out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: b.r.ID, Priority: b.r.Class, Trace: trace})
+		out.Note(fabric.Note{Event: fabric.NewDelivered(bytes, PSN(r.psn+int64(r.got)-1)), At: now, Flow: b.r.ID, Priority: b.r.Class, Trace: trace})
 	}
 	if r.got == r.Packets {
 		b.finish(now, r, out)

@@ -32,7 +32,7 @@ type ReceiverCounters struct {
 	ReceivedPackets uint64 // in order or not
 	ReceivedBytes   unit.Bytes
 	TrimmedPackets  uint64     // received without payload; ReceivedPackets excludes them
-	DeliveredBytes  unit.Bytes // payload received in order; of datagrams, in any order
+	DeliveredBytes  unit.Bytes // payload received in order; of datagrams and of senders that spray, in any order
 }
 
 // ReceiverStats is a snapshot of a receiving queue pair.

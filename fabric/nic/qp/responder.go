@@ -165,11 +165,12 @@ func (r *Responder) execute(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if r.access&sends != 0 && beginsSend(f.Opcode()) {
 		r.match(now, f, out)
 	}
-	r.deliver(now, f, r.expected, bytes, out)
+	r.arrived(now, f, r.expected, out)
 	if r.Size == work.Posted {
 		r.keepTag(r.next(), f)
 	}
-	packets := r.advance(1)
+	packets, early := r.advance(1)
+	r.deliver(now, f, bytes+early, out)
 	if r.Size == work.Posted {
 		r.received()
 	}
@@ -226,13 +227,17 @@ func (r *Responder) match(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Unexpected}, At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
 }
 
-// deliver counts and notes the packet f with the given PSN as delivered; bytes is its
-// payload.
-func (r *Responder) deliver(now unit.Time, f *frame.Frame, psn uint32, bytes unit.Bytes, out *fabric.Out) {
+// arrived notes that the packet f with the given PSN arrived for the first time, in order or not.
+func (r *Responder) arrived(now unit.Time, f *frame.Frame, psn uint32, out *fabric.Out) {
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), psn), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
 	}
-	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
+}
+
+// deliver counts and notes payload as delivered. In order, that is up to the expected PSN: the payload of
+// the packet f, and of packets that arrived before it and had to wait for it.
+func (r *Responder) deliver(now unit.Time, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
+	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes, r.after(-1)), At: now, Flow: r.ID, Priority: r.dataClass(), Trace: f.Trace})
 	r.Deliver(bytes)
 	if r.Start == unit.Never && r.DeliveredBytes == r.Size {
 		r.Messages.arrived(r.ID)
@@ -249,7 +254,8 @@ func (r *Responder) datagram(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	f = r.Examine(now, f, out)
 	r.expected = r.responses.engine.stats.Datagrams.count(f.PSN(), r.expected)
 	r.match(now, f, out)
-	r.deliver(now, f, f.PSN(), bytes, out)
+	r.arrived(now, f, f.PSN(), out)
+	r.deliver(now, f, bytes, out)
 }
 
 // ReceiveUET handles a request, or a credit request.

@@ -239,7 +239,8 @@ func TestFlowFailsWhenItsRetriesAreUsedUp(t *testing.T) {
 	}
 }
 
-// A responder places packets in any order, each once, and moves on in order.
+// A responder places packets in any order, each once, and moves on and delivers in order. Each note of
+// a delivery has the payload since the one before it, and the last PSN delivered.
 func TestPlacementMatchesAListOfPackets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := flowOf(t, 1).Device
@@ -248,23 +249,38 @@ func TestPlacementMatchesAListOfPackets(t *testing.T) {
 		r.Init(d, fabric.Flow{From: 1, To: 0, Recovery: fabric.Selective}, 0, frame.SenderQP(0))
 		const start = 1<<24 - 100 // the PSNs wrap
 		r.expected, r.early = start, &placement{placed: bitmap{first: start, end: start}}
-		came := map[int]bool{}
+		came, before, length := map[int]bool{}, 0, func(n int) int { return 4 + 4*n }
 		for range rapid.IntRange(1, 200).Draw(t, "packets") {
 			n := rapid.IntRange(0, 150).Draw(t, "number")
 			p := frame.Packet{
-				Src: frame.HostIP(1), Dst: frame.HostIP(0), Payload: 1000, BTH: frame.BTH{Opcode: frame.WriteOnly, PSN: PSN(start + int64(n)), AckReq: true, DestQP: frame.ReceiverQP(0)},
-				RETH: frame.RETH{Length: 1000},
+				Src: frame.HostIP(1), Dst: frame.HostIP(0), Payload: uint32(length(n)), BTH: frame.BTH{Opcode: frame.WriteOnly, PSN: PSN(start + int64(n)), AckReq: true, DestQP: frame.ReceiverQP(0)},
+				RETH: frame.RETH{Length: uint32(length(n))},
 			}
 			var f, answer frame.Frame
+			var out fabric.Out
 			p.Build(&f)
-			r.Receive(0, &f, &fabric.Out{})
+			r.Receive(0, &f, &out)
 			came[n] = true
-			expected := 0
+			expected, delivered, fresh := 0, 0, 0
 			for came[expected] {
-				expected++
+				delivered += length(expected)
+				if expected++; expected > before {
+					fresh += length(expected - 1)
+				}
 			}
-			if r.expected != PSN(start+int64(expected)) || r.msn != uint32(expected) || r.DeliveredBytes != unit.Bytes(1000*len(came)) {
-				t.Fatalf("expects %d after %d messages and %v, want %d of %d", r.expected, r.msn, r.DeliveredBytes, expected, len(came))
+			if r.expected != PSN(start+int64(expected)) || r.msn != uint32(expected) || r.DeliveredBytes != unit.Bytes(delivered) {
+				t.Fatalf("expects %d after %d messages and %v, want %d and %dB", r.expected, r.msn, r.DeliveredBytes, expected, delivered)
+			}
+			for _, note := range out.Notes {
+				if note.Kind == fabric.Delivered {
+					fresh -= int(note.Bytes())
+					if note.PSN() != PSN(start+int64(expected)-1) {
+						t.Fatalf("delivered up to %d, want %d", note.PSN(), PSN(start+int64(expected)-1))
+					}
+				}
+			}
+			if before = expected; fresh != 0 {
+				t.Fatalf("%dB of deliveries are not noted", fresh)
 			}
 			d.Control.Send(0, 0, &answer)
 			syndrome, psn := uint8(frame.SyndromeACK), PSN(start+int64(expected)-1)
