@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -81,6 +82,43 @@ func TestRunAfterTheLatestWasEvicted(t *testing.T) {
 		if runs := s.Runs(); len(runs) != 2 || runs[0].GetRun() != "third" {
 			t.Errorf("restarted %v: stored runs: %v", restarted, runs)
 		}
+	}
+}
+
+// An evicted run whose file could not be removed stays evicted, whatever is evicted after it, and is counted once.
+func TestEvictedRunIsCountedOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be removed there")
+	}
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	for _, run := range []string{"a", "b", "c", "d"} {
+		write(t, s, gets(run, 10))
+	}
+	first := s.runs[0].path
+	content, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(first), os.MkdirAll(filepath.Join(first, "x"), 0o755)); err != nil { // cannot be removed
+		t.Fatal(err)
+	}
+	if err := s.remove(0); err == nil {
+		t.Fatal("the file was removed")
+	}
+	if err := errors.Join(s.remove(0), s.remove(0)); err != nil {
+		t.Fatal(err)
+	}
+	want := s.Totals()
+	if err := errors.Join(s.Close(), os.RemoveAll(first), os.WriteFile(first, content, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, Options{})
+	if got := s.Totals(); got != want || got.Evicted != 3 || len(s.Runs()) != 1 {
+		t.Errorf("%+v and %d runs after a restart, want %+v and 1 run", got, len(s.Runs()), want)
+	}
+	if _, err := os.Stat(first); err == nil {
+		t.Error("the file of the evicted run stays")
 	}
 }
 

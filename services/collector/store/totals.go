@@ -1,6 +1,12 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -95,7 +101,8 @@ func (s *Store) evict(keep *run) error {
 }
 
 // remove evicts the run at index i. One transaction records the eviction and the new
-// counts of evicted runs; the next start deletes a file that could not be removed.
+// counts of evicted runs; the next start deletes a file that could not be removed. Until then its number stays
+// among those of evicted runs, so that it is not counted as a stored run too.
 func (s *Store) remove(i int) error {
 	r := s.runs[i]
 	c, evicted := r.counts.Load(), s.evicted
@@ -110,11 +117,28 @@ func (s *Store) remove(i int) error {
 		if err := putJSON(b, keyEvicted, evicted); err != nil {
 			return err
 		}
-		return putJSON(b, keyNumbers, map[uint64]bool{r.number: true})
+		numbers := map[uint64]bool{}
+		if err := getJSON(b, keyNumbers, &numbers); err != nil {
+			return err
+		}
+		maps.DeleteFunc(numbers, func(number uint64, _ bool) bool { return s.removed(number) })
+		numbers[r.number] = true
+		return putJSON(b, keyNumbers, numbers)
 	})
 	if err != nil {
 		return err
 	}
 	s.evicted, s.runs = evicted, slices.Delete(slices.Clone(s.runs), i, i+1)
 	return r.remove()
+}
+
+// removed reports whether the file of a run is gone.
+func (s *Store) removed(number uint64) bool {
+	_, err := os.Lstat(s.path(number))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// path returns the path of a run's file.
+func (s *Store) path(number uint64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%06d.db", number))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -68,7 +67,7 @@ func (s *Store) open(info RunInfo) (*run, error) {
 		return r, nil
 	}
 	s.last++ // never reuses an evicted run's number, whose file the next start deletes
-	r, err := newRun(filepath.Join(s.dir, fmt.Sprintf("%06d.db", s.last)), s.last, info)
+	r, err := newRun(s.path(s.last), s.last, info)
 	if err == nil {
 		s.runs = append(s.runs, r)
 	}
