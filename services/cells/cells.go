@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,15 +16,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-const (
-	// pause is the time after which a worker whose cores other clients use is tried again.
-	pause = time.Second
-	// mostLosses is the number of workers that a cell may take down, or that may be lost
-	// during it.
-	mostLosses = 3
-)
+// mostLosses is the number of workers that a cell may take down, or that may be lost
+// during it.
+const mostLosses = 3
 
 // Cell is a run of a scenario.
 type Cell struct {
@@ -57,6 +53,7 @@ func (p *Pool) Run(ctx context.Context, c *Cell) (*measure.Run, error) {
 			p.lanes.give(m)
 			return nil, ctx.Err()
 		case verdict == busy:
+			pause, _ := serve.RetryAfter(err)
 			p.lanes.rest(m, pause)
 		case verdict == lost:
 			err = fmt.Errorf("worker %s at %s: %s", m.name, m.address, reason(err))
@@ -99,10 +96,10 @@ var ofWorker = []codes.Code{
 
 // verdictOf returns the verdict on the error of a call, which may be nil.
 func verdictOf(err error) verdict {
-	switch code := status.Code(err); {
-	case code == codes.ResourceExhausted:
+	if _, ok := serve.RetryAfter(err); ok {
 		return busy
-	case slices.Contains(ofWorker, code):
+	}
+	if slices.Contains(ofWorker, status.Code(err)) {
 		return lost
 	}
 	return final

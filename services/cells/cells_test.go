@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // fake is a worker whose cells take a time, or that refuses them.
@@ -171,7 +172,7 @@ func TestBusyWorkerIsTriedAgain(t *testing.T) {
 		f.refuse = func() error {
 			if time.Since(start) < 5*time.Second {
 				refused++
-				return status.Error(codes.ResourceExhausted, "other cells")
+				return serve.Busy(time.Second, "other cells")
 			}
 			return nil
 		}
@@ -192,6 +193,24 @@ func TestErrorOfACellIsFinal(t *testing.T) {
 		p := poolOf(f)
 		if _, err := p.Run(t.Context(), &Cell{}); status.Code(err) != codes.InvalidArgument || p.Workers() != 1 {
 			t.Errorf("%v, %d workers", err, p.Workers())
+		}
+	})
+}
+
+// A request that is refused as too large is not tried again.
+func TestTooLargeIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		f := &fake{refuse: func() error {
+			calls++
+			if calls > 1 {
+				return nil // so that the test ends
+			}
+			return status.Error(codes.ResourceExhausted, "grpc: received message larger than max")
+		}}
+		p := poolOf(f)
+		if _, err := p.Run(t.Context(), &Cell{}); status.Code(err) != codes.ResourceExhausted || calls != 1 || p.Workers() != 1 {
+			t.Errorf("%v, %d calls, %d workers", err, calls, p.Workers())
 		}
 	})
 }

@@ -6,13 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rackfab/rackfab/services/collector/store"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Limits of the queue in front of the store.
@@ -67,12 +66,7 @@ func (q *queue) put(j *job) error {
 func (q *queue) refuse(j *job) error {
 	q.bytes.Add(-j.bytes)
 	q.refused.Add(1)
-	s := status.Newf(codes.ResourceExhausted, "%d requests wait for the disk: try again", len(q.jobs))
-	with, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)})
-	if err != nil {
-		return s.Err()
-	}
-	return with.Err()
+	return serve.Busy(retryAfter, "%d requests wait for the disk: try again", len(q.jobs))
 }
 
 // work writes queued jobs until close, as many waiting jobs at once as a batch allows,

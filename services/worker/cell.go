@@ -24,6 +24,9 @@ import (
 // progressEvery is the minimum time between two reports of the progress of a cell.
 const progressEvery = 200 * time.Millisecond
 
+// busyPause is the time after which a client should ask a worker again whose cores others use.
+const busyPause = time.Second
+
 // cell is a run in the memory of this process.
 type cell struct {
 	*lab.Lab
@@ -43,7 +46,7 @@ func (w *free) RunCell(q *rackfabv1.RunCellRequest, stream rackfabv1.WorkerServi
 	case q.GetCores() < 0 || n > most:
 		return serve.Invalid("cores", "%d, want 0 to %d, the cores of worker %s", q.GetCores(), most, w.o.Name)
 	case !w.cores.TryAcquire(n):
-		return status.Errorf(codes.ResourceExhausted, "worker %s has %d cores, of which fewer than %d are free", w.o.Name, most, n)
+		return serve.Busy(busyPause, "worker %s has %d cores, of which fewer than %d are free", w.o.Name, most, n)
 	}
 	defer w.cores.Release(n)
 	c, err := newCell(q, stream)

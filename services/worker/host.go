@@ -50,7 +50,7 @@ type hosting struct {
 // Host lends the worker to a client; see WorkerService.
 func (w *free) Host(stream rackfabv1.WorkerService_HostServer) error {
 	if !w.cores.TryAcquire(int64(w.o.Cores)) {
-		return status.Errorf(codes.ResourceExhausted, "worker %s is lent to another client, or runs cells", w.o.Name)
+		return serve.Busy(busyPause, "worker %s is lent to another client, or runs cells", w.o.Name)
 	}
 	defer w.cores.Release(int64(w.o.Cores))
 	ctx, end := context.WithCancel(stream.Context())

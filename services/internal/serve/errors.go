@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
@@ -126,4 +128,20 @@ func Detailed(s *status.Status, detail protoadapt.MessageV1) error {
 		return s.Err()
 	}
 	return with.Err()
+}
+
+// Busy returns the error of a call that will succeed later, on which the client should wait for a pause. An error
+// of code ResourceExhausted that Busy has not made, such as that of a message which is too large, is final.
+func Busy(pause time.Duration, format string, args ...any) error {
+	return Detailed(status.Newf(codes.ResourceExhausted, format, args...), &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
+}
+
+// RetryAfter returns the pause of an error that Busy has made. ok is false for any other error.
+func RetryAfter(err error) (pause time.Duration, ok bool) {
+	for _, d := range status.Convert(err).Details() {
+		if r, is := d.(*errdetails.RetryInfo); is {
+			return r.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
 }

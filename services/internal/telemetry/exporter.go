@@ -6,9 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Reasons for dropping points and spans.
@@ -220,14 +221,8 @@ func (e *exporter[T]) deliver(ctx context.Context, batch []T, n int64) {
 // Retry reports whether an OTLP request that failed with err may be retried, and after
 // which pause: OTLP 1.9, "Failures".
 func Retry(err error) (pause time.Duration, again bool) {
-	s := status.Convert(err)
-	info := false
-	for _, d := range s.Details() {
-		if r, ok := d.(*errdetails.RetryInfo); ok {
-			pause, info = r.GetRetryDelay().AsDuration(), true
-		}
-	}
-	switch s.Code() {
+	pause, info := serve.RetryAfter(err)
+	switch status.Code(err) {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
 		return pause, true
 	case codes.ResourceExhausted:
