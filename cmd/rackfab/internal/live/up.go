@@ -124,7 +124,7 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
-	defer removeEmpty(f.journal)
+	defer cleanUp(f.journal)
 	access, err := f.nats.Access()
 	if err != nil {
 		return err
@@ -240,8 +240,13 @@ func journalPath(path string) (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// removeEmpty removes a journal that no run has written.
-func removeEmpty(journal string) {
+// cleanUp removes a journal that no run has written, and what a killed controller leaves of its claim.
+func cleanUp(journal string) {
+	claim, err := controller.ClaimJournal(journal)
+	if err != nil {
+		return // another rack has it by now
+	}
+	defer func() { _ = claim.Release() }() // an unused lock is harmless
 	if is, err := os.Lstat(journal); err == nil && is.Mode().IsRegular() && is.Size() == 0 {
 		_ = os.Remove(journal) // an empty file is harmless
 	}

@@ -57,7 +57,7 @@ func TestJournalsDiffer(t *testing.T) {
 	if err != nil || first == second {
 		t.Errorf("%s twice, %v", first, err)
 	}
-	removeEmpty(first)
+	cleanUp(first)
 	if _, err := os.Stat(first); err == nil {
 		t.Error("an empty journal stays")
 	}
