@@ -61,28 +61,45 @@ func TestAdaptiveLeavesALongQueue(t *testing.T) {
 	}
 }
 
+// PATH-6: the queue of another class at the same port does not move a flow.
+func TestAdaptiveLooksAtTheQueueOfItsClass(t *testing.T) {
+	r := newRig(t, pathsConfig(balance.Adaptive))
+	for range 30 {
+		r.arrive(0, 0, data(9, 5, lossy))
+	}
+	for range 4 {
+		r.arrive(0, 0, data(9, 5, lossless))
+	}
+	r.run(unit.Second)
+	if got := r.shares(); !slices.Contains(got, 34) {
+		t.Errorf("frames by port: %v, want all by one", got)
+	}
+}
+
 // PATH-8: ACKs, NAKs and CNPs of a flow keep their port in any class; data, requests and
 // responses do not.
 func TestChoiceIsForData(t *testing.T) {
 	for _, c := range []struct {
-		opcode frame.Opcode
-		want   bool // balanced
+		opcode   frame.Opcode
+		syndrome uint8
+		want     bool // balanced
 	}{
-		{frame.WriteMiddle, true},
-		{frame.SendOnly, true},
-		{frame.ReadRequest, true},
-		{frame.ReadResponseMiddle, true},
-		{frame.FetchAdd, true},
-		{frame.Acknowledge, false},
-		{frame.OpcodeCNP, false},
-		{frame.RTTProbe, false},
-		{frame.RTTResponse, false},
+		{frame.WriteMiddle, 0, true},
+		{frame.SendOnly, 0, true},
+		{frame.ReadRequest, 0, true},
+		{frame.ReadResponseMiddle, 0, true},
+		{frame.FetchAdd, 0, true},
+		{frame.Acknowledge, frame.SyndromeACK, false},
+		{frame.Acknowledge, frame.SyndromeNAKSequence, false},
+		{frame.OpcodeCNP, 0, false},
+		{frame.RTTProbe, 0, false},
+		{frame.RTTResponse, 0, false},
 	} {
 		r := newRig(t, pathsConfig(balance.Spray))
 		for psn := range uint32(6) {
 			p := frame.Packet{
 				Src: frame.HostIP(0), Dst: frame.HostIP(9), DSCP: uint8(lossless) * 8, TTL: 64, SrcPort: 50000,
-				BTH: frame.BTH{Opcode: c.opcode, DestQP: frame.ReceiverQP(5), PSN: psn},
+				BTH: frame.BTH{Opcode: c.opcode, DestQP: frame.ReceiverQP(5), PSN: psn}, AETH: frame.AETH{Syndrome: c.syndrome},
 			}
 			var f frame.Frame
 			p.Build(&f)

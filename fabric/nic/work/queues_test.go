@@ -117,6 +117,29 @@ func TestTargetSchedule(t *testing.T) {
 	}
 }
 
+// GET-15: the commands of the initiator and of the target have queues of their own: a full one of
+// the initiator refuses no command of the target, which takes no room in it.
+func TestTargetCommandsPassAFullQueue(t *testing.T) {
+	q := NewQueues(Sizes{Classes: 1, CommandSlots: 1, FlowQueues: 1, FlowSlots: 1})
+	q.AddFlow(0, 0)
+	q.Post(Series{Count: 2})
+	q.PostTarget(TargetSeries{Target: Target{Verb: Append}, At: 1, Count: 3})
+	written := 0
+	q.Write(0, func(Command) { written++ })
+	if written != 1 || q.Due() != 1 {
+		t.Fatalf("%d commands written, next at %v: want 1, and those of the target at 1", written, q.Due())
+	}
+	q.WriteTargets(1, func(s Searched) {
+		if s.Refused {
+			t.Errorf("command %d of the target is refused", s.ID)
+		}
+	})
+	q.Advance(func(Command, bool) {})
+	if q.Write(1, func(Command) { written++ }); q.Buffers() != 3 || written != 2 {
+		t.Errorf("%d buffers, %d commands written", q.Buffers(), written)
+	}
+}
+
 // GET-15, GET-17..20: whatever the sizes, each command of a flow arrives once and in order
 // unless it waits for a trigger; a command arrives when its trigger is met; the queues hold no
 // more commands than they have slots; and commands of a failed flow fail. A command stays

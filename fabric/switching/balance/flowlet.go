@@ -18,7 +18,7 @@ type flowlet struct {
 // flowlet takes the port of the flow's flowlet. A packet that arrives more than Gap after
 // the one before starts a new flowlet at a random port (LetFlow). An entry whose flowlet
 // has a port outside the set belongs to another set, or its link went down: the packet then
-// takes the port of the hash until the entry has been idle for Gap.
+// takes the port of the hash until no packet has taken the entry's port for Gap.
 func (b *Balancer) flowlet(p *Packet) fabric.Port {
 	if b.flowlets == nil {
 		b.flowlets = make([]flowlet, b.Entries)
