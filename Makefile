@@ -29,6 +29,8 @@ export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 # Each of some 35 fuzz targets runs that long, one per core at the same time. FUZZTIME=3s and
 # FUZZTIME=10m are the shorter and the longer run.
 FUZZTIME ?= 20s
+# Command that fuzzes one target: FUZZ TIME FOLDER TARGET.
+FUZZ := .ci/fuzz
 # Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 60m
 
@@ -94,7 +96,7 @@ verify: $(BUF) ## check that the committed files equal the generated ones
 
 fuzz: ## run every fuzz target for FUZZTIME, one per core
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]*:func (.*)|\1 \2|' | \
-	xargs -P "$$(nproc)" -L 1 .ci/fuzz $(FUZZTIME)
+	xargs -P "$$(nproc)" -L 1 $(FUZZ) $(FUZZTIME)
 
 bench: ## run racks of several sizes, in memory on one core and on several, and over NATS; print the machine and the figures
 	@uname -srm; nproc; go version

@@ -69,15 +69,22 @@ func pageOf(t *testing.T, args []string) string {
 	return ready.Page
 }
 
-// TOOL-4: the commands of the guide run. Then every variable and every panel of the dashboard has
-// data for their run, and promtool of Prometheus gets the figures of `rackfab query`.
+// TOOL-4: the commands of the guide, with those of its recipes for Jaeger and Grafana, run. Then every
+// variable and every panel of the dashboard has data for their run, or for one with drops, and
+// promtool of Prometheus gets the figures of `rackfab query`.
 func TestGrafana(t *testing.T) {
 	text, err := os.ReadFile("../deploy/grafana/rackfab.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := typed(t, "../docs/guide/tools.md")
+	for _, recipe := range []string{"docker run .*/jaeger$", "rackfab traces .*--format jaeger ", "rackfab collector --forward ", "rackfab collector --data "} {
+		if !slices.ContainsFunc(lines, regexp.MustCompile(recipe).MatchString) {
+			t.Errorf("the guide has no command %q", recipe)
+		}
+	}
 	t.Chdir(t.TempDir())
+	must(t, exec.Command(program, "run", "pcn-16to2", "--scheme", "irn", "--bus", "memory", "--duration", "2ms", "--telemetry", "--output", "runs/drops"))
 	page, queue := "", ""
 	for _, line := range lines {
 		args := unquoted(line)[1:]
@@ -95,7 +102,9 @@ func TestGrafana(t *testing.T) {
 	if page == "" {
 		t.Fatalf("the guide starts no collector: %q", lines)
 	}
-	t.Run("dashboard", func(t *testing.T) { checkDashboard(t, page, text) })
+	t.Run("dashboard", func(t *testing.T) {
+		checkDashboard(t, page, pageOf(t, []string{"collector", "--data", "runs/drops/telemetry"}), text)
+	})
 	t.Run("promtool", func(t *testing.T) { checkPromtool(t, page, queue) })
 }
 
@@ -110,7 +119,9 @@ func values(t *testing.T, page, definition string) (list []string) {
 	return list
 }
 
-func checkDashboard(t *testing.T, page string, text []byte) {
+// checkDashboard checks the dashboard in text at the page of a run, and its panel of drops at that
+// of a run with drops.
+func checkDashboard(t *testing.T, page, drops string, text []byte) {
 	var d dashboard
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
@@ -138,6 +149,12 @@ func checkDashboard(t *testing.T, page string, text []byte) {
 				t.Errorf("%s: no value for a variable in %s", p.Title, expr)
 			}
 			checkPanel(t, page, p.Title, expr)
+			if p.Title == "Dropped frames" {
+				all := strings.NewReplacer(replace[:2]...).Replace(regexp.MustCompile(`"\$\w+"`).ReplaceAllString(target.Expr, `".+"`))
+				if schemes := schemesAbove0(t, drops, all); !schemes["irn"] {
+					t.Errorf("%s shows no drops of irn\n%s", p.Title, all)
+				}
+			}
 		}
 	}
 	if len(names) < 8 {
@@ -145,27 +162,41 @@ func checkDashboard(t *testing.T, page string, text []byte) {
 	}
 }
 
-// checkPanel checks that an expression has a value above 0, for both schemes. No frame is
-// dropped in this run.
-func checkPanel(t *testing.T, page, title, expr string) {
+// ranged is a series of a query over a range.
+type ranged struct {
+	Metric map[string]string
+	Values [][2]any
+}
+
+// overRange evaluates an expression over the first 2 ms of a run.
+func overRange(t *testing.T, page, expr string) []ranged {
 	t.Helper()
-	var out struct {
-		Result []struct {
-			Metric map[string]string
-			Values [][2]any
-		}
-	}
+	var out struct{ Result []ranged }
 	ask(t, page, "query_range", url.Values{"query": {expr}, "start": {"2020-01-01T00:00:00Z"}, "end": {"2020-01-01T00:33:20Z"}, "step": {"50"}}, &out)
+	return out.Result
+}
+
+// schemesAbove0 returns the schemes for which an expression has a value above 0.
+func schemesAbove0(t *testing.T, page, expr string) map[string]bool {
+	t.Helper()
 	schemes := map[string]bool{}
-	for _, s := range out.Result {
+	for _, s := range overRange(t, page, expr) {
 		if slices.ContainsFunc(s.Values, func(v [2]any) bool { return v[1] != "0" }) {
 			schemes[s.Metric["scheme"]] = true
 		}
 	}
+	return schemes
+}
+
+// checkPanel checks that an expression has a value above 0, for both schemes. No frame is
+// dropped in this run.
+func checkPanel(t *testing.T, page, title, expr string) {
+	t.Helper()
+	schemes := schemesAbove0(t, page, expr)
 	switch {
 	case title == "Dropped frames":
-		if len(out.Result) != 1 || len(out.Result[0].Values) != 41 {
-			t.Errorf("%s: %v", title, out.Result)
+		if all := overRange(t, page, expr); len(all) != 1 || len(all[0].Values) != 41 || schemes[""] {
+			t.Errorf("%s: %v", title, all)
 		}
 	case title == "Marked frames" && schemes["pcn"]: // pfc marks nothing
 	case !schemes["pfc"] || !schemes["pcn"]:

@@ -53,7 +53,7 @@ func readChrome(t *testing.T, text []byte) *chromeTrace {
 		OtherData       map[string]any
 	}
 	strictly(t, text, &f)
-	if f.DisplayTimeUnit != "ns" || f.OtherData["rackfab.scheme"] != "pfc" {
+	if f.DisplayTimeUnit != "ns" || f.OtherData["rackfab.scheme"] != "pcn" {
 		t.Errorf("%q, %v", f.DisplayTimeUnit, f.OtherData)
 	}
 	c := &chromeTrace{map[int]string{}, map[thread]string{}, map[thread][]traceEvent{}, map[int][]traceEvent{}, 0}

@@ -64,18 +64,31 @@ func readStore(t *testing.T, dir string) *content {
 	return out
 }
 
-// The files that `rackfab traces` writes for other programs have every span of the store
-// once, and obey the rules of their formats (TOOL-1, TOOL-2).
+// TOOL-1, TOOL-2: the files that `rackfab traces` writes for other programs have every span of
+// the store once, of each name, obey the rules of their formats, and overwrite no file.
 func TestTraceFiles(t *testing.T) {
 	dir := t.TempDir()
-	must(t, exec.Command(program, "run", "pcn-16to2", "--bus", "memory", "--scheme", "pfc", "--duration", "2ms", "--telemetry", "--sample-ratio", "0.2", "--output", dir))
+	must(t, exec.Command(program, "run", "pcn-16to2", "--bus", "memory", "--scheme", "pcn", "--duration", "2ms", "--telemetry", "--sample-ratio", "0.2", "--output", dir))
 	want := readStore(t, dir)
 	if len(want.traces) < 10 || len(want.series) == 0 {
 		t.Fatalf("%d traces and %d series of pauses", len(want.traces), len(want.series))
 	}
+	names := map[string]bool{}
+	want.spans(func(_ string, s *rackfabv1.Span) { names[s.GetName()] = true })
+	for _, name := range []string{"WRITE", "data", "switch", "wire", "receive", "notify"} {
+		if !names[name] {
+			t.Errorf("no span %s among %v", name, names)
+		}
+	}
 	write := func(format string) []byte {
 		name := filepath.Join(t.TempDir(), format)
-		must(t, exec.Command(program, "traces", "--data", dir, "--format", format, "--output", name))
+		traces := func() *exec.Cmd {
+			return exec.Command(program, "traces", "--data", dir, "--format", format, "--output", name)
+		}
+		must(t, traces())
+		if out, err := traces().CombinedOutput(); err == nil || !strings.Contains(string(out), "exists") {
+			t.Errorf("%s a second time: %v %s", format, err, out)
+		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +198,7 @@ func checkOTLP(t *testing.T, text []byte, want *content) {
 	if err != nil || len(runs.GetRuns()) != 1 {
 		t.Fatal(runs, err)
 	}
-	if r := runs.GetRuns()[0]; r.GetRun() != want.run.GetRun() || r.GetSpans() != want.run.GetSpans() || r.GetScheme() != "pfc" || r.GetSeed() != want.run.GetSeed() {
+	if r := runs.GetRuns()[0]; r.GetRun() != want.run.GetRun() || r.GetSpans() != want.run.GetSpans() || r.GetScheme() != "pcn" || r.GetSeed() != want.run.GetSeed() {
 		t.Errorf("have %v\nwant %v", r, want.run)
 	}
 	for id, trace := range want.traces {
