@@ -23,7 +23,7 @@ func fills(s *topology.Scenario) (xoff, notified unit.Time) {
 	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + routes.BaseRTTs(s)[1]
 }
 
-// PCN-61: the paper's analysis is not public. One changes at a time, by half and by
+// PCN-61: the paper's analysis is not reproduced. One changes at a time, by half and by
 // twice; what matters is whether F1 is notified before it has filled XOFF. The weights,
 // the threshold of 95 %, the floor and the length of the burst do not matter.
 func TestPCNAvoidsPausesWhenSignalledInTime(t *testing.T) {
