@@ -227,8 +227,8 @@ func TestCETHAndICRC(t *testing.T) {
 	}
 }
 
-// CETH-24: a SACK header, code 010, may follow a CETH of any length: 32 bits with
-// the base, 64 bits of bitmap.
+// CETH-24: a SACK header, code 010, may follow a CETH of any length: 8 bits
+// that begin with the code, 24 bits of base PSN, 64 bits of bitmap.
 // CETH-25: the last field of a frame is the Ethernet FCS, 4 bytes.
 func TestSACKFollowsCETH(t *testing.T) {
 	for words := uint8(1); words <= 4; words++ {
