@@ -72,6 +72,7 @@ type Scheme struct {
 	Recovery     Recovery // of its flows; empty means RecoveryGoBackN
 	Entropy      Entropy  // of the packets of its flows; empty means EntropyFlow
 	Lossy        bool     // switches drop instead of pausing: no class is lossless
+	BareLastHop  bool     // ports that lead to hosts do not mark
 	Trim         bool     // switches trim packets instead of dropping them; requires Lossy
 	Timestamps   bool     // the reaction point needs RTT samples
 	Settings     string   // the scheme whose settings it shares, "" if it has its own
@@ -206,7 +207,7 @@ var Schemes = []Scheme{
 		validate: func(p *Params) error { return errors.Join(p.NSCC.Validate(), p.MRC.Validate()) },
 	},
 	{
-		Name: "rccc", Title: "receiver credit (RCCC, Ultra Ethernet 1.0), with the window of NSCC if nscc.credit is set", Marking: MarkNone, Notification: NotifyCredit,
+		Name: "rccc", Title: "receiver credit (RCCC, Ultra Ethernet 1.0), with the window of NSCC if nscc.credit is set", Marking: MarkBDP, BareLastHop: true, Notification: NotifyCredit,
 		Recovery: RecoverySpraying, Entropy: EntropyMixed, Lossy: true, Trim: true, Static: notRoCE,
 		react: reactRCCC, complete: completeRCCC, validate: validateRCCC,
 	},

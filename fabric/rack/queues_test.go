@@ -75,3 +75,30 @@ func TestMarkingLawBDP(t *testing.T) {
 		t.Errorf("deterministic: %+v", c.Classes[3].RED)
 	}
 }
+
+// RCCC-5: under rccc, ports that lead to hosts do not mark, and all others do. Under other schemes all mark, unless
+// the scenario turns it off.
+func TestMarkingAtTheLastHop(t *testing.T) {
+	for _, c := range []struct {
+		settings, scheme string
+		marks            bool // the last hop
+	}{
+		{"", "rccc", false}, {"marking_lasthop: on", "rccc", true}, {"", "nscc", true}, {"", "dcqcn", true},
+		{"marking_lasthop: off", "dcqcn", false}, {"marking_lasthop: scheme", "mrc", true},
+	} {
+		s, err := scenariofile.Parse("f", []byte(strings.ReplaceAll(strings.Replace(star, "dcqcn", c.scheme, 1), "SETTINGS", c.settings)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := r.switchConfig(3)
+		for i, p := range config.Ports {
+			if want := p.LastHop && !c.marks; p.Unmarked != want || config.Classes[3].Marking != cc.MarkRED {
+				t.Errorf("%s, %q: port %d: unmarked %t, law %s", c.scheme, c.settings, i, p.Unmarked, config.Classes[3].Marking)
+			}
+		}
+	}
+}

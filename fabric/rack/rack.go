@@ -210,10 +210,10 @@ func (r *Rack) switchConfig(node int) switching.Config {
 		CNMClass:    set.QCN.CNMClass,
 	}
 	for port, end := range r.ends[node] {
-		l := s.Links[end.Link]
+		l, lastHop := s.Links[end.Link], s.Nodes[end.Peer].Kind == topology.NIC
 		c.Ports = append(c.Ports, switching.PortConfig{
 			Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU, Flaws: r.flaws(node, fabric.Port(port)),
-			Retry: retry(&l), LastHop: s.Nodes[end.Peer].Kind == topology.NIC,
+			Retry: retry(&l), LastHop: lastHop, Unmarked: lastHop && !set.MarksLastHop(&scheme),
 		})
 	}
 	for p := range c.Classes {

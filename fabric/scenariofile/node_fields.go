@@ -79,6 +79,8 @@ var queueFields = []field[topology.SwitchSettings]{
 	of("lossless", "traffic classes under priority flow control, 0 to 7; data is in class 3", lossless, func(s *topology.SwitchSettings) *[]fabric.Priority { return &s.Lossless }),
 	of("marking", "marking law by traffic class; by default, lossless classes have the law of the scheme and others have none", byClass(laws...),
 		func(s *topology.SwitchSettings) *[fabric.Priorities]cc.Marking { return &s.Marking }),
+	cite("UEC 1.0.3 p. 400", of("marking_lasthop", "whether ports that lead to a NIC mark frames: scheme turns that off under rccc",
+		toggle.omit(equals(topology.ByScheme)), func(s *topology.SwitchSettings) *topology.Toggle { return &s.MarkLastHop })),
 	of("rewrite", "rewriting of marks by traffic class: rttx turns them into RTT; by default, lossless classes have the rewriting that the scheme needs and others have none", byClass(rewrites...),
 		func(s *topology.SwitchSettings) *[fabric.Priorities]cc.Rewrite { return &s.Rewrite }),
 	live(fabric.KeyKmin, of("kmin", "RED: queue length from which frames are marked", sizes.from(0, largest), func(s *topology.SwitchSettings) *unit.Bytes { return &s.Kmin })),

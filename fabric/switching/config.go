@@ -75,6 +75,8 @@ type PortConfig struct {
 	Retry *llr.Settings
 	// LastHop says that the port leads to a host.
 	LastHop bool
+	// Unmarked says that the port marks no frame, whatever the laws of its classes.
+	Unmarked bool
 }
 
 // ClassConfig is the configuration of one traffic class at every port of a switch.

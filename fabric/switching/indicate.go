@@ -37,7 +37,7 @@ func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 // length up to which that class is not marked.
 func (s *Switch) deepest(p *port) (depth, most unit.Bytes) {
 	for class := range p.queues {
-		if s.marker.law[class] == lawRED && p.queues[class].bytes >= depth {
+		if s.marker.lawAt(p, fabric.Priority(class)) == lawRED && p.queues[class].bytes >= depth {
 			depth, most = p.queues[class].bytes, s.cfg.Classes[class].RED.Kmin
 		}
 	}

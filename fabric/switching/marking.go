@@ -48,10 +48,18 @@ func (m *marker) relaw() {
 	}
 }
 
+// lawAt returns the law of a class at a port.
+func (m *marker) lawAt(p *port, class fabric.Priority) law {
+	if p.Unmarked {
+		return lawNone
+	}
+	return m.law[class]
+}
+
 // decide applies the law of the class to a frame that has just left its queue.
 // late says that the frame found other frames waiting on its arrival.
 func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
-	switch m.law[class] {
+	switch m.lawAt(p, class) {
 	case lawRED:
 		return m.classes[class].RED.mark(p.queues[class].bytes, &m.random)
 	case lawNPECN:
@@ -69,7 +77,7 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 // does the text of DCQCN (§3.1). NP-ECN does not mark frames that arrive while their
 // class is paused.
 func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Bytes) bool {
-	switch m.law[class] {
+	switch m.lawAt(p, class) {
 	case lawRED:
 		return m.classes[class].RED.mark(found, &m.random)
 	case lawNPECN:

@@ -41,6 +41,30 @@ func TestStepMarksAboveK(t *testing.T) {
 	r.wantMarks("-MM---")
 }
 
+// RCCC-5: A port that does not mark leaves frames as they are, whatever the law.
+func TestUnmarkedPort(t *testing.T) {
+	for _, law := range []cc.Marking{cc.MarkStep, cc.MarkRED, cc.MarkNPECN} {
+		for _, unmarked := range []bool{false, true} {
+			cfg := rackConfig(2)
+			k := &cfg.Classes[lossless]
+			k.Marking, k.Step, k.RED = law, StepConfig{K: 1}, REDConfig{Kmin: 0, Kmax: 1, Pmax: 1}
+			cfg.Ports[0].Unmarked = unmarked
+			r := newRig(t, cfg)
+			for range 6 {
+				r.arrive(0, 1, data(0, 1, lossless))
+			}
+			p := &r.ports[0]
+			if got := r.marker.decideOnArrival(p, lossless, size); got == unmarked {
+				t.Errorf("%s, unmarked %t: on arrival %t", law, unmarked, got)
+			}
+			r.run(10 * us)
+			if marked := p.stats[lossless].MarkedFrames; unmarked != (marked == 0) {
+				t.Errorf("%s, unmarked %t: %d frames marked", law, unmarked, marked)
+			}
+		}
+	}
+}
+
 func TestStepSettingsAreChecked(t *testing.T) {
 	cfg := rackConfig(2)
 	cfg.Classes[lossless].Marking = cc.MarkStep

@@ -84,7 +84,7 @@ func DefaultSwitch() SwitchSettings {
 		XON:        3072 * unit.Byte,   // same
 		AlphaShift: 3,                  // same: alpha = 1/8
 		Quanta:     65535,              // the longest pause of IEEE 802.1Q
-		Lossless:   []fabric.Priority{3},
+		Lossless:   []fabric.Priority{3}, MarkLastHop: ByScheme,
 		// DCQCN (Zhu et al., SIGCOMM 2015) at 40 Gbit/s, as papers that use its
 		// default setting report it.
 		Kmin: 5 * unit.Kilobyte,

@@ -160,6 +160,11 @@ func (s *SwitchSettings) Trims(class fabric.Priority, scheme *cc.Scheme) bool {
 	return !s.hasPFC(class, scheme) && s.trims(class, scheme)
 }
 
+// MarksLastHop reports whether ports that lead to hosts mark under a scheme.
+func (s *SwitchSettings) MarksLastHop(scheme *cc.Scheme) bool {
+	return s.MarkLastHop.or(nil, !scheme.BareLastHop)
+}
+
 // PFCStays reports whether a class is under PFC with any scheme.
 func (s *SwitchSettings) PFCStays(class fabric.Priority) bool {
 	return s.IsLossless(class) && s.Queues.PFC.or(s.Classes[class].PFC, false)

@@ -25,6 +25,8 @@ type SwitchSettings struct {
 	// Marking holds the marking law of each class. If it is empty, a lossless class
 	// has the law that the scheme needs, and a lossy class has none.
 	Marking [fabric.Priorities]cc.Marking
+	// MarkLastHop says whether ports that lead to hosts mark.
+	MarkLastHop Toggle
 	// Rewrite holds the rewriting of marks of each class. If it is empty, a lossless
 	// class has the rewriting that the scheme needs, and a lossy class has none.
 	Rewrite [fabric.Priorities]cc.Rewrite
