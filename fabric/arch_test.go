@@ -70,7 +70,7 @@ var rules = []rule{
 	{"cores", []string{"fabric/lab", "fabric/measure", "fabric/topology/groups", "fabric/unit"}, []string{"golang.org/x/sys"}, "cores are goroutines around the groups of a lab; the lab itself knows none"},
 	{"export", []string{"cores", "fabric/...", "sweep"}, nil, "an export is made from a run's figures and a repetition of the run; the caller chooses the folder"},
 	{"export/traces", []string{"fabric/unit", "proto/...", "services/collector/store"}, nil, "a file of traces is made from the answers of a collector; the caller asks for them"},
-	{"imports", []string{"fabric/agenda", "fabric/collective", "fabric/frame", "fabric/nic/program", "fabric/nic/work", "fabric/scenariofile", "fabric/topology", "fabric/unit", "proto/rackfab/chakra/v1"}, []string{"github.com/gopacket/gopacket", "google.golang.org/protobuf"}, "an import makes the text of a scenario from bytes; the caller reads and writes the files"},
+	{"imports", []string{"fabric/agenda", "fabric/collective", "fabric/frame", "fabric/nic/program", "fabric/nic/work", "fabric/scenariofile", "fabric/topology", "fabric/topology/routes", "fabric/unit", "proto/rackfab/chakra/v1"}, []string{"github.com/gopacket/gopacket", "google.golang.org/protobuf"}, "an import makes the text of a scenario from bytes; the caller reads and writes the files"},
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/ring", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that it can connect any machine"},
 	{"proto", []string{"proto/..."}, nil, "an API on the wire outlives the code on both sides of it"},
 	{"disk", none, []string{"golang.org/x/sys"}, "files and folders are names and bytes, the same for everything that is written"},

@@ -67,30 +67,81 @@ type htsimRack interface {
 	uplink(kind string, switchN, link int64) (name string, ok bool)
 }
 
+// Drivers of htsim.
+const (
+	DriverUEC = "uec" // of uet-htsim, main_uec.cpp: it has settings of its own for queues, marking and NSCC
+	DriverCSG = "csg" // those of csg-htsim: the queues of the topology
+)
+
+// HTSimSetup is what a connection matrix is imported with.
+type HTSimSetup struct {
+	Topology   *File         // a fat tree of htsim, or nil
+	Layout     *Layout       // the rack without Topology; nil for the fat tree that htsim's drivers build then
+	Start      unit.Time     // unit of start, unit.Microsecond or unit.Picosecond
+	Driver     string        // DriverUEC, DriverCSG, or "" for the one that uses the queues of Topology
+	Options    *HTSimOptions // of the UEC driver, before those of Arguments; nil for none
+	Arguments  *File         // a command line of the UEC driver or a file of its validation, or nil
+	Experiment int           // number of the run in Arguments, 0 for that of the matrix
+}
+
 // HTSim returns the scenario of a connection matrix of htsim: flows, and programs for those that triggers
-// start or that activate some. start is the unit of start, unit.Microsecond or unit.Picosecond.
-// Without a topology layout is the rack. The error has a line per fault.
-func HTSim(connections File, topo *File, layout Layout, start unit.Time) (*Imported, error) {
-	h := &htsim{file: connections.Name, unit: start, header: map[string]htsimCount{}, triggers: map[int64]*htsimTrigger{}}
+// start or that activate some, in the rack and with the settings that htsim's driver has. The error has a line per fault.
+func HTSim(connections File, set HTSimSetup) (*Imported, error) {
+	h := &htsim{file: connections.Name, unit: set.Start, header: map[string]htsimCount{}, triggers: map[int64]*htsimTrigger{}}
 	h.read(connections.Data)
-	var rack htsimRack = layout
-	if topo != nil {
-		tree := readFatTree(*topo, &h.faults)
-		h.notes = append(h.notes, tree.notes...)
-		if n := h.header["Nodes"]; n.n != tree.header["nodes"] && len(h.list) == 0 {
-			h.fault(h.file, n.line, "Nodes %d, but %s has %d", n.n, topo.Name, tree.header["nodes"])
-		}
-		rack = tree
-	} else if n := h.header["Nodes"]; len(h.list) == 0 {
-		if err := layout.holds(int(n.n), fmt.Sprintf("Nodes %d", n.n)); err != nil {
-			h.fault(h.file, n.line, "%v", err)
-		}
+	var o HTSimOptions
+	if set.Arguments != nil {
+		h.notes = append(h.notes, o.arguments(set.Arguments, h.file, set.Experiment, &h.faults)...)
 	}
+	if set.Options != nil {
+		o.over(set.Options)
+	}
+	rack := h.rack(&set, &o)
 	if err := h.err(); err != nil {
 		return nil, err
 	}
-	text := h.scenario(rack) // adds notes
+	text, err := h.scenario(rack, set.Driver, &o) // adds notes
+	if err != nil {
+		return nil, err
+	}
 	return finished(text, h.notes)
+}
+
+// rack returns the rack, and completes the driver.
+func (h *htsim) rack(set *HTSimSetup, o *HTSimOptions) htsimRack {
+	n := h.header["Nodes"]
+	if nodes := int64(o.get(optNodes, float64(n.n))); nodes != n.n && len(h.list) == 0 {
+		h.fault(h.file, n.line, "Nodes %d, but -%s is %d", n.n, optNodes, nodes)
+	}
+	switch {
+	case set.Topology != nil:
+		tree := readFatTree(*set.Topology, set.Driver, &h.faults)
+		h.notes = append(h.notes, tree.notes...)
+		if n.n != tree.header["nodes"] && len(h.list) == 0 {
+			h.fault(h.file, n.line, "Nodes %d, but %s has %d", n.n, set.Topology.Name, tree.header["nodes"])
+		}
+		set.Driver = tree.driver
+		tree.noteOptions(h, o, false)
+		return tree
+	case set.Driver == "":
+		set.Driver = DriverUEC
+	}
+	if set.Layout == nil && len(h.list) == 0 {
+		if tree := ownFatTree(h.file, int(n.n), o, &h.faults); tree != nil {
+			h.note("no topology: the fat tree of htsim's drivers, with %d tiers and links of %s and %s", tree.top()+1, tree.rate(tierToR), tree.delay(tierToR))
+			tree.noteOptions(h, o, true)
+			return tree
+		}
+		h.note("no topology: htsim's drivers refuse Nodes %d, as no fat tree has them; the hosts are around one switch", n.n)
+	}
+	layout := DefaultLayout
+	if set.Layout != nil {
+		layout = *set.Layout
+	}
+	if err := layout.holds(int(n.n), fmt.Sprintf("Nodes %d", n.n)); err != nil && len(h.list) == 0 {
+		h.fault(h.file, n.line, "%v", err)
+	}
+	return layout
 }
 
 func (h *htsim) note(format string, args ...any) {
@@ -98,16 +149,27 @@ func (h *htsim) note(format string, args ...any) {
 }
 
 // scenario writes the scenario.
-func (h *htsim) scenario(rack htsimRack) []byte {
+func (h *htsim) scenario(rack htsimRack, driver string, o *HTSimOptions) ([]byte, error) {
 	order := h.play()
 	h.noteFlows(order)
-	b := fmt.Appendf(nil, "# Imported from %s, a connection matrix of htsim.\nname: htsim-import\nseed: 1", oneLine(h.file))
-	b = append(b, lines(h.duration(order, rack))...)
-	b = rack.append(b, int(h.header["Nodes"].n))
+	b := fmt.Appendf(nil, "# Imported from %s, a connection matrix of htsim.\nname: htsim-import\nseed: %d", oneLine(h.file), int64(o.get(optSeed, 1)))
+	b = append(b, lines(h.duration(order, rack, o))...)
+	hosts := int(h.header["Nodes"].n)
+	if driver == DriverUEC {
+		u := uec{o: o, mtu: o.get(optMTU, uecMTU)}
+		ends := "scheme: nscc\ndefaults:\n" + u.ends()
+		if err := u.measure(rack.append([]byte(string(b)+ends), hosts)); err != nil {
+			return nil, err
+		}
+		scheme, parameters := u.schemes()
+		h.note("%s", u.note(scheme))
+		b = fmt.Appendf(b, "scheme: %s\ncompare: [%[1]s]\ndefaults:\n%s%s%s", scheme, u.ends(), u.switches(), parameters)
+	}
+	b = rack.append(b, hosts)
 	b = h.appendFlows(b, order)
 	b = h.appendFailures(b, rack)
 	p := newHTSimPrograms(h, order)
-	return appendPrograms(b, p.hosts)
+	return appendPrograms(b, p.hosts), nil
 }
 
 // appendFlows writes the flows that no trigger concerns.
@@ -173,8 +235,11 @@ func (l Layout) speed() unit.Rate { return l.Rate }
 func (Layout) uplink(string, int64, int64) (string, bool) { return "", false }
 
 // duration returns the length of the run: for all flows that may begin together, twice the time that the
-// busiest host needs for them; with the last start, the delays, and 1 ms.
-func (h *htsim) duration(order *htsimOrder, rack htsimRack) unit.Time {
+// busiest host needs for them; with the last start, the delays, and 1 ms. -end replaces it.
+func (h *htsim) duration(order *htsimOrder, rack htsimRack, o *HTSimOptions) unit.Time {
+	if o.has(optEnd) {
+		return unit.Time(o.get(optEnd, 0)) * unit.Microsecond
+	}
 	bytes := map[[3]int]unit.Bytes{} // by level, host and direction
 	busiest := make([]unit.Bytes, order.levels)
 	var last unit.Time

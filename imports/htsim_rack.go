@@ -2,7 +2,8 @@ package imports
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // count returns the number of switches of a tier.
@@ -23,17 +24,21 @@ func (t *fatTree) append(b []byte, hosts int) []byte {
 	b = append(b, "links:\n"...)
 	down := t.get(tierToR, "radix_down", 0)
 	for i := range t.count(tierToR) {
-		b = t.link(b, tierToR, numbered("h", i*down, down), fmt.Sprintf("tor%d", i))
+		b = t.link(b, tierToR, numbered("h", i*down, down), fmt.Sprintf("tor%d", i), t.rate(tierToR))
 	}
 	for pod := range t.pods {
-		b = t.link(b, tierAgg, numbered("tor", pod*t.perPod[tierToR], t.perPod[tierToR]), numbered("agg", pod*t.perPod[tierAgg], t.perPod[tierAgg]))
+		aggs := make([]int, t.perPod[tierAgg])
+		for n := range aggs {
+			aggs[n] = pod*t.perPod[tierAgg] + n
+		}
+		b = t.appendLinks(b, tierAgg, numbered("tor", pod*t.perPod[tierToR], t.perPod[tierToR]), 0, aggs)
 	}
 	for i := range t.cores / max(t.up[tierAgg], 1) * t.pods {
 		cores := make([]int, t.up[tierAgg])
 		for n := range cores {
 			cores[n] = i%t.perPod[tierAgg] + n*t.perPod[tierAgg]
 		}
-		b = t.link(b, tierCore, fmt.Sprintf("agg%d", i), `"`+strings.Join(ranges("core", cores), ",")+`"`)
+		b = t.appendLinks(b, tierCore, fmt.Sprintf("agg%d", i), i, cores)
 	}
 	return b
 }
@@ -60,8 +65,8 @@ func (t *fatTree) settings(tier int) string {
 }
 
 // link writes links below a tier, one or a bundle between each two names.
-func (t *fatTree) link(b []byte, tier int, below, above string) []byte {
-	b = fmt.Appendf(b, "  - {endpoints: [%s, %s], rate: %s, delay: %s", below, above, t.rate(tier), t.delay(tier))
+func (t *fatTree) link(b []byte, tier int, below, above string, rate unit.Rate) []byte {
+	b = fmt.Appendf(b, "  - {endpoints: [%s, %s], rate: %s, delay: %s", below, above, rate, t.delay(tier))
 	if bundle := t.get(tier, "bundle", 1); bundle > 1 {
 		b = fmt.Appendf(b, ", parallel: %d", bundle)
 	}

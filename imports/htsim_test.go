@@ -16,8 +16,9 @@ func matrix(lines string) string {
 		strings.Count(lines, "->"), strings.Count(lines, "trigger id"), strings.Count(lines, "failure "), lines)
 }
 
+// connected imports a matrix without the settings of a driver.
 func connected(text string, topo *File, start unit.Time) (*Imported, error) {
-	return HTSim(File{"t.cm", []byte(text)}, topo, testLayout, start)
+	return HTSim(File{"t.cm", []byte(text)}, HTSimSetup{Topology: topo, Layout: &testLayout, Start: start, Driver: DriverCSG})
 }
 
 // section returns the lines of a scenario from a key of the top level to the next one.

@@ -45,11 +45,14 @@ type fatTree struct {
 	perPod            [2]int // ToRs and aggs of a pod
 	cores             int
 	up                [2]int // switches above a ToR and an agg
+	driver            string
+	failed            int // links with a quarter of their rate, see isSlow
 }
 
-// readFatTree reads a topology, and adds its faults to others.
-func readFatTree(f File, to *faults) *fatTree {
-	t := &fatTree{faults: to, file: f.Name, header: map[string]int64{}, in: -1}
+// readFatTree reads a topology, and adds its faults to others. driver is that of the import, "" for the one that uses
+// the queues of the file.
+func readFatTree(f File, driver string, to *faults) *fatTree {
+	t := &fatTree{faults: to, file: f.Name, header: map[string]int64{}, in: -1, driver: driver}
 	before := len(to.list)
 	for text := range bytes.Lines(f.Data) {
 		t.line++
@@ -191,6 +194,30 @@ func (t *fatTree) checkCores() {
 // leastQueue is the least size of a queue that is imported: smaller ones have no room for a packet.
 const leastQueue = 1518
 
+// chooseDriver decides for a driver by the sizes of queues, which the UEC driver replaces by its own. It notes sizes of
+// queues that decide, or that are not used.
+func (t *fatTree) chooseDriver() {
+	queues := false
+	for _, keys := range t.tiers {
+		queues = queues || keys["queue_up"] > 0 || keys["queue_down"] > 0
+	}
+	switch {
+	case t.driver == "" && queues:
+		t.driver = DriverCSG
+		t.notes = append(t.notes, t.file+": the queues are those of Queue_Up and Queue_Down, as in csg-htsim: --driver csg; htsim's UEC driver replaces them by its own: --driver uec")
+	case t.driver == "":
+		t.driver = DriverUEC
+	case t.driver == DriverUEC && queues:
+		t.notes = append(t.notes, t.file+": ignored: Queue_Up and Queue_Down, which htsim's UEC driver replaces by its own")
+	}
+	for _, keys := range t.tiers {
+		if t.driver == DriverUEC {
+			delete(keys, "queue_up")
+			delete(keys, "queue_down")
+		}
+	}
+}
+
 // dropQueues removes sizes of queues without room for a packet, and notes them.
 func (t *fatTree) dropQueues() {
 	for tier := range t.tiers {
@@ -205,6 +232,7 @@ func (t *fatTree) dropQueues() {
 
 // noteRest notes what the scenario does not say, or says otherwise.
 func (t *fatTree) noteRest() {
+	t.chooseDriver()
 	t.dropQueues()
 	for tier := range t.top() {
 		if own, given := t.ratio(tier), t.tiers[tier]["oversubscribed"]; given > 0 && own != float64(given) {

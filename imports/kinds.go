@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -33,13 +34,16 @@ var kinds = []kind{
 	{"a topology of SimAI", "", regexp.MustCompile(`^([0-9]+ ){5}[A-Za-z]\S*\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "simai FILE --topology %s"},
 	{"a topology of htsim", ".topo", regexp.MustCompile(`(?i)^(nodes [0-9]+\s+)?(podsize [0-9]+\s+)?tiers [0-9]+\s`), nil, "htsim --connections FILE --topology %s"},
 	{"a connection matrix of htsim", ".cm", regexp.MustCompile(`^(Nodes|Connections|Triggers|Failures) [0-9]+\s`), func(f File) (*Imported, error) {
-		return HTSim(f, nil, DefaultLayout, unit.Microsecond)
+		return HTSim(f, HTSimSetup{Start: unit.Microsecond, Options: &forAllSchemes})
 	}, ""},
 	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+([eE][-+]?[0-9]+)?\s`), nil, "hpcc --topology FILE --flows %s"},
 	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},
 	{"a Chakra execution trace of one rank", ".et", regexp.MustCompile(`(?s)^.{0,3}(\n[\x05-\x08\x0b\x0c\x0e\x0f][0-9]+\.[0-9]+\.[0-9]|\x12.{1,2}\n\x06schema)`), nil, "chakra --traces 'NAME.*.et'"},
 	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z0-9_]+\s.*\n\s*)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},
 }
+
+// forAllSchemes has packets that all schemes can send: the default of htsim's UEC driver is not one of whole words.
+var forAllSchemes = HTSimOptions{numbers: map[string]float64{optMTU: uecMTU / topology.PayloadWord * topology.PayloadWord}}
 
 // comments are the lines and comments before the first word of a file.
 var comments = regexp.MustCompile(`^(\s+|#.*|//.*|/\*(?s:.*?)\*/)+`)

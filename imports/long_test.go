@@ -22,7 +22,7 @@ func stored(t *testing.T, name string) File {
 // IMP-6: A matrix of more than 50 s makes a valid scenario, and one whose starts are probably in ps is imported as told,
 // with a line that says so.
 func TestHTSimLongRuns(t *testing.T) {
-	out, err := HTSim(stored(t, "long-start.cm"), nil, testLayout, unit.Microsecond)
+	out, err := HTSim(stored(t, "long-start.cm"), HTSimSetup{Layout: &testLayout, Start: unit.Microsecond, Driver: DriverCSG})
 	if err != nil || !strings.Contains(string(out.Scenario), "duration: 248.001") {
 		t.Fatalf("%v, want a run of 248 s", err)
 	}
@@ -30,11 +30,11 @@ func TestHTSimLongRuns(t *testing.T) {
 	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, want) {
 		t.Errorf("notes %s\nwant %s", notes, want)
 	}
-	out, err = HTSim(stored(t, "long-start.cm"), nil, testLayout, unit.Picosecond)
+	out, err = HTSim(stored(t, "long-start.cm"), HTSimSetup{Layout: &testLayout, Start: unit.Picosecond, Driver: DriverCSG})
 	if err != nil || !strings.Contains(string(out.Scenario), "start: 248us") || strings.Contains(strings.Join(out.Notes, "\n"), "probably") {
 		t.Errorf("in ps: %v, %q", err, out.Notes)
 	}
-	_, err = HTSim(File{"t.cm", []byte(matrix("0->1 start 2000000000 size 5"))}, nil, testLayout, unit.Microsecond)
+	_, err = HTSim(File{"t.cm", []byte(matrix("0->1 start 2000000000 size 5"))}, HTSimSetup{Layout: &testLayout, Start: unit.Microsecond, Driver: DriverCSG})
 	if err == nil || !strings.HasSuffix(err.Error(), "(in us); if it is in ps: --start-unit ps of rackfab import htsim") {
 		t.Errorf("%v, want the option", err)
 	}

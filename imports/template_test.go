@@ -31,7 +31,7 @@ var onTemplate = []struct {
 		return GOAL(File{"t.goal", []byte("num_ranks 3\nrank 0 { send 5b to 2 }\nrank 2 { recv 5b from 0 }\n")}, nil, l)
 	}},
 	{"htsim", 3, "t.cm:1: Nodes 3", func(_ *testing.T, l Layout) (*Imported, error) {
-		return HTSim(File{"t.cm", []byte("Nodes 3\nConnections 1\n0->2 id 1 start 0 size 1000\n")}, nil, l, unit.Microsecond)
+		return HTSim(File{"t.cm", []byte("Nodes 3\nConnections 1\n0->2 id 1 start 0 size 1000\n")}, HTSimSetup{Layout: &l, Start: unit.Microsecond})
 	}},
 	{"chakra", 4, "training.0.et and others have 4 ranks", func(t *testing.T, l Layout) (*Imported, error) {
 		var traces []File

@@ -88,40 +88,6 @@ func importPCAP() *cobra.Command {
 	return c
 }
 
-func importHTSim() *cobra.Command {
-	var connections, topo string
-	var layout imports.Layout
-	start := unit.Microsecond
-	c := importer(&cobra.Command{
-		Use: "htsim --connections FILE", Short: "Import a connection matrix and a topology of htsim", Args: cobra.NoArgs,
-		Long: "Import a connection matrix (.cm) of htsim and, with --topology, its fat tree (.topo). Flow n is Fn. Flows that triggers start, or that\n" +
-			"activate some, become programs. By default the hosts are around one switch, with links of --rate and --delay, or in the rack of --template.",
-		Example: "rackfab import htsim --connections ring.cm --topology tree.topo \\\n    -o imported.yaml",
-	}, func([]string) (*imports.Imported, error) {
-		files, err := readFiles(connections, topo)
-		if err != nil {
-			return nil, err
-		}
-		return imports.HTSim(*files[0], files[1], layout, start)
-	})
-	c.Flags().StringVar(&connections, "connections", "", "file with connections and triggers, .cm")
-	_ = c.MarkFlagRequired("connections") // the flag exists
-	c.Flags().StringVar(&topo, "topology", "", "file with a fat tree, .topo (default: hosts around one switch)")
-	cli.Var(c, "start-unit", "unit", "us", "unit of start in the connection matrix: us (UEC driver) or ps (other drivers)", func(text string) error {
-		switch text {
-		case "us":
-			start = unit.Microsecond
-		case "ps":
-			start = unit.Picosecond
-		default:
-			return fmt.Errorf("%q, want us or ps", text)
-		}
-		return nil
-	})
-	layoutFlags(c, &layout)
-	return c
-}
-
 // layoutFlags adds the flags of the rack without --topology.
 func layoutFlags(c *cobra.Command, layout *imports.Layout) {
 	cli.Var(c, "rate", "rate", imports.DefaultLayout.Rate.String(), "rate of the links around one switch", func(text string) (err error) {
