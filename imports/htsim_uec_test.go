@@ -15,10 +15,10 @@ import (
 )
 
 // driven imports a matrix of one flow among nodes as the UEC driver runs it with a command line.
-func driven(t *testing.T, nodes int, topo *File, arguments string) (*topology.Scenario, *Imported) {
+func driven(t *testing.T, nodes int, arguments string) (*topology.Scenario, *Imported) {
 	t.Helper()
 	cm := fmt.Sprintf("Nodes %d\nConnections 1\n0->1 id 1 start 0 size 2000000\n", nodes)
-	out, err := HTSim(File{"t.cm", []byte(cm)}, HTSimSetup{Topology: topo, Start: unit.Microsecond, Arguments: &File{"arguments", []byte(arguments)}})
+	out, err := HTSim(File{"t.cm", []byte(cm)}, HTSimSetup{Start: unit.Microsecond, Arguments: &File{"arguments", []byte(arguments)}})
 	if err != nil {
 		t.Fatalf("%s: %v", arguments, err)
 	}
@@ -55,7 +55,7 @@ func uecFigures(s *topology.Scenario) map[string]string {
 // at 100 Gbit/s, a BDP of 43 packets, thresholds of 9 and 35, an RTO of 15 us and six queues. A queue has one packet less, as
 // htsim counts that in service.
 func TestUECSettings(t *testing.T) {
-	s, out := driven(t, 16, nil, "")
+	s, out := driven(t, 16, "")
 	want := map[string]string{
 		"wire": "4150", "queue": "42.00", "last hop": "42.00", "marks": "9.00 to 35.00", "policy": "htsim", "trimmed": "0 591.115KB",
 		"entropies": "64 scheme", "rtt": "14.02272us", "preset": "htsim", "rto": "100.656us", "ack": "4.00",
@@ -75,7 +75,7 @@ func TestUECSettings(t *testing.T) {
 
 // IMP-18: Options of the driver change what they change there.
 func TestUECOptions(t *testing.T) {
-	plain, _ := driven(t, 16, nil, "")
+	plain, _ := driven(t, 16, "")
 	before := uecFigures(plain)
 	for _, c := range []struct{ arguments, want string }{
 		{"./htsim_uec -sender_cc_only -o log -strat ecmp_host -conn_reuse", ""},
@@ -102,7 +102,7 @@ func TestUECOptions(t *testing.T) {
 		if strings.Contains(c.arguments, "tiers 2") {
 			nodes = 8
 		}
-		s, out := driven(t, nodes, nil, c.arguments)
+		s, out := driven(t, nodes, c.arguments)
 		got := uecFigures(s)
 		for _, pair := range strings.Split(c.want, ", ") {
 			key := ""
@@ -123,7 +123,7 @@ func TestUECOptions(t *testing.T) {
 
 // Options of NSCC, of the run and of the largest window.
 func TestUECOptionsOfSchemesAndRun(t *testing.T) {
-	s, _ := driven(t, 16, nil, "-target_q_delay 6.5 -qa_gate 2 -cwnd 50 -sleek -end 2500 -seed 13 -nodes 16 -receiver_cc")
+	s, _ := driven(t, 16, "-target_q_delay 6.5 -qa_gate 2 -cwnd 50 -sleek -end 2500 -seed 13 -nodes 16 -receiver_cc")
 	n := s.CC.NSCC
 	if n.TargetDelay != 6500*unit.Nanosecond || n.Gate != 2 || !n.Credit || s.CC.MRC.Loss != "sleek" || s.Duration != 2500*unit.Microsecond || s.Seed != 13 {
 		t.Errorf("%+v, %s, %s, seed %d", n, s.CC.MRC.Loss, s.Duration, s.Seed)
@@ -140,7 +140,7 @@ func TestHTSimWithoutATopology(t *testing.T) {
 		nodes, switches, links int
 		arguments              string
 	}{{2, 1 + 4, 2 + 2 + 2, ""}, {16, 8 + 8 + 4, 16 + 16 + 16, ""}, {54, 18 + 18 + 9, 3 * 54, ""}, {128, 32 + 32 + 16, 3 * 128, ""}, {8, 4 + 2, 16, "-tiers 2"}, {32, 8 + 4, 64, "-tiers 2"}} {
-		s, out := driven(t, c.nodes, nil, c.arguments)
+		s, out := driven(t, c.nodes, c.arguments)
 		if len(s.Nodes) != c.nodes+c.switches || len(s.Links) != c.links {
 			t.Errorf("%d nodes %s: %d switches and %d links, want %d and %d", c.nodes, c.arguments, len(s.Nodes)-c.nodes, len(s.Links), c.switches, c.links)
 		}
@@ -148,7 +148,7 @@ func TestHTSimWithoutATopology(t *testing.T) {
 			t.Errorf("notes %q", out.Notes)
 		}
 	}
-	s, out := driven(t, 4, nil, "")
+	s, out := driven(t, 4, "")
 	if len(s.Nodes) != 5 || out.Notes[0] != "t.cm: no topology: htsim's drivers refuse Nodes 4, as no fat tree has them; the hosts are around one switch" {
 		t.Errorf("%d nodes, notes %q", len(s.Nodes), out.Notes)
 	}
@@ -190,7 +190,7 @@ func TestUECFailedLinks(t *testing.T) {
 		{"-failed 1", 16, []string{"agg0--core0"}},
 		{"-failed 3", 16, []string{"agg0--core0", "agg0--core2", "agg1--core1"}},
 	} {
-		s, out := driven(t, c.nodes, nil, c.arguments)
+		s, out := driven(t, c.nodes, c.arguments)
 		var slow []string
 		for i, l := range s.Links {
 			if l.Rate == 25*unit.GigabitPerSec {
@@ -242,7 +242,7 @@ arguments:2: -load_balancing_algo: "hashx", want one of bitmap, reps, reps_legac
 			t.Errorf("%s, run %d: %s\nwant %s", c.matrix, c.n, got, c.want)
 		}
 	}
-	_, out := driven(t, 16, nil, "-strat ecmp_ar")
+	_, out := driven(t, 16, "-strat ecmp_ar")
 	if out.Notes[0] != "arguments:1: ignored: -strat ecmp_ar, the import has ecmp_host" {
 		t.Errorf("notes %q", out.Notes)
 	}

@@ -2,8 +2,6 @@ package lab_test
 
 import (
 	"flag"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/rackfab/rackfab/e2e/slowtest"
@@ -14,8 +12,7 @@ import (
 func TestMain(m *testing.M) {
 	if !slowtest.Enabled() {
 		if err := flag.Set("rapid.checks", "20"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
+			panic(err) // a flag of rapid
 		}
 	}
 	m.Run()

@@ -19,8 +19,12 @@ func TestReceivingRatesAddUpToTheCapacity(t *testing.T) {
 		{"h2..h15", "16", "300us"}, {"h2..h15", "1", "317us"}, {"h4..h6", "5", "338us"}, {"h2, h9", "40", "291us"},
 	} {
 		s, err := scenariofile.ParseWith("pcn-16to2", text, []topology.Setting{
-			{Key: "scheme", Value: "pcn"}, {Key: "duration", Value: "1500us"}, {Key: "burst.at", Value: c.at}, {Key: "burst.from", Value: c.from},
-			{Key: "burst.flows_per_sender", Value: c.flows}, {Key: "burst.size", Value: "2MB"}, // the burst outlasts the run
+			{Key: "scheme", Value: "pcn"},
+			{Key: "duration", Value: "1500us"},
+			{Key: "burst.at", Value: c.at},
+			{Key: "burst.from", Value: c.from},
+			{Key: "burst.flows_per_sender", Value: c.flows},
+			{Key: "burst.size", Value: "2MB"}, // the burst outlasts the run
 		})
 		if err != nil {
 			t.Fatal(err)

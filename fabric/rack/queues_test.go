@@ -83,8 +83,12 @@ func TestMarkingAtTheLastHop(t *testing.T) {
 		settings, scheme string
 		marks            bool // the last hop
 	}{
-		{"", "rccc", false}, {"marking_lasthop: on", "rccc", true}, {"", "nscc", true}, {"", "dcqcn", true},
-		{"marking_lasthop: off", "dcqcn", false}, {"marking_lasthop: scheme", "mrc", true},
+		{"", "rccc", false},
+		{"marking_lasthop: on", "rccc", true},
+		{"", "nscc", true},
+		{"", "dcqcn", true},
+		{"marking_lasthop: off", "dcqcn", false},
+		{"marking_lasthop: scheme", "mrc", true},
 	} {
 		s, err := scenariofile.Parse("f", []byte(strings.ReplaceAll(strings.Replace(star, "dcqcn", c.scheme, 1), "SETTINGS", c.settings)))
 		if err != nil {

@@ -214,7 +214,7 @@ func TestSchemesThatMoveTheNextFrame(t *testing.T) {
 		a.rate = unit.GigabitPerSec
 		due, at := r.pacer.next(), unit.Time(1)
 		if scheme.Name == "hpcc" || scheme.Name == "powertcp" {
-			due = unit.Rate(unit.GigabitPerSec).Serialise(r.pacer.latest)
+			due = unit.GigabitPerSec.Serialise(r.pacer.latest)
 		}
 		r.React(at, &fabric.Out{})
 		if r.pacer.next() != due || r.pacer.rate != a.rate {
