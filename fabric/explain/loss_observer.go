@@ -213,7 +213,7 @@ func (o *lossObserver) lost(at int, sw *switching.Switch, id fabric.FlowID, f *l
 	if reason == fabric.DropLinkLoss.String() || reason == fabric.DropBadFCS.String() {
 		o.linkErrors = true
 	}
-	if arrived := known && f.begun && behind(from.psn, f.delivered); data && !arrived {
+	if delivered := known && f.begun && behind(from.psn, f.delivered); data && !delivered {
 		if !f.stalled {
 			f.stalled, f.since = true, n.At
 		}
