@@ -42,7 +42,7 @@ func TestRecognise(t *testing.T) {
 		{"numbers", "3 4\n", "", ""},
 		{"capture", string(pcapFile(t, heardOf(t, twoWrites), 128)), "a capture", ""},
 		{"capture.pcapng", string(pcapng(t, heardOf(t, twoWrites))), "a capture", ""},
-		{"t.cm", string(pcapFile(t, nil, 128)), "a capture", "t.cm: no complete RoCEv2 request in 0 frames"},
+		{"t.cm", string(pcapFile(t, nil, 128)), "a capture", "t.cm: no complete RoCEv2 request between two hosts in 0 frames"},
 		{"capture.pcap", "\x1f\x8b", "", ""},
 	} {
 		what, made, err := Recognise(File{c.name, []byte(c.text)})

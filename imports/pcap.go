@@ -26,6 +26,7 @@ type pcap struct {
 	mtu    map[[2]int]int64 // payload of full packets between two hosts, the lower one first
 	other  tally            // frames that carry no request
 	dscp   tally            // of the requests
+	over   tally            // requests over transports that a scenario does not have
 	cut    bool             // the file ends within a packet
 }
 
@@ -49,7 +50,7 @@ func PCAP(capture File, rack *File, layout Layout) (*Imported, error) {
 	d := p.demand()
 	switch {
 	case d.count == 0:
-		return nil, fmt.Errorf("%s: no complete RoCEv2 request in %d frames%s", p.file, p.frames, p.other.list(": "))
+		return nil, fmt.Errorf("%s: no complete RoCEv2 request between two hosts in %d frames%s", p.file, p.frames, p.reasons(d))
 	case d.count > scenariofile.MaxCommands:
 		return nil, fmt.Errorf("%s: %d messages, want at most %d: import a part of the capture", p.file, d.count, scenariofile.MaxCommands)
 	case len(p.hosts) >= topology.MaxNodes:

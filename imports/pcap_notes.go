@@ -29,12 +29,36 @@ func answer(f *frame.Frame) string {
 // nakMask are the bits of a syndrome that are 0 in an ACK (IBTA volume 1 §9.7.5.2).
 const nakMask = 0x60
 
-// unreadable returns why a datagram is no readable packet.
+// unreadable returns why a datagram is no readable packet. Its transport header has at least one byte.
 func unreadable(u datagram) string {
-	if len(u.bytes) > 0 && !frame.Opcode(u.bytes[0]).Known() {
-		return "with " + frame.Opcode(u.bytes[0]).String()
+	switch op := frame.Opcode(u.bytes[0]); {
+	case op&^opcodeBits == reliableDatagrams:
+		return fmt.Sprintf("over RD, with opcode %#02x", uint8(op))
+	case !op.Known():
+		return "with " + op.String()
 	}
 	return "with invalid headers"
+}
+
+// reliableDatagrams are the upper bits of opcodes of reliable datagrams, which RoCEv2 NICs do not have (IBTA volume 1 §9.2.1).
+const reliableDatagrams = 0x40
+
+// reasons returns why a capture has no message for a scenario, after a colon, "" if there is no reason.
+func (p *pcap) reasons(d *pcapDemand) string {
+	var list []string
+	if all := p.other.list(""); all != "" {
+		list = append(list, all)
+	}
+	if d.own > 0 {
+		list = append(list, fmt.Sprintf("%s of a host to itself, which no link carries", unit.Counted(d.own, "message")))
+	}
+	if d.gaps.headless > 0 {
+		list = append(list, unit.Counted(d.gaps.headless, "message")+" without the first packet")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
 }
 
 // notes returns what the scenario does not say.
@@ -58,6 +82,7 @@ func (p *pcap) notes(d *pcapDemand) []string {
 	add(d.gaps.empty, "%s 1 byte instead of 0", have(d.gaps.empty, "message"))
 	add(d.own, "%s of a host to itself left out", unit.Counted(d.own, "message"))
 	add(len(d.shared), "several queue pairs between the same hosts are one in the scenario: %s", someOf(d.shared))
+	add(p.over.total(), "requests are reliable in the scenario: %s", p.over.list("packets "))
 	add(len(p.dscp.names)-1, "requests have several DSCPs, all commands class 3: %s", p.dscp.list("packets "))
 	if p.cut {
 		notes = append(notes, fmt.Sprintf("the file ends within a packet, after %d frames", p.frames))

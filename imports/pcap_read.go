@@ -47,7 +47,7 @@ func (p *pcap) read(data []byte) error {
 	if err != nil {
 		return err
 	}
-	d := newPcapDecoder()
+	d := &pcapDecoder{}
 	for {
 		frame, info, err := source.ZeroCopyReadPacketData()
 		switch {
@@ -60,11 +60,7 @@ func (p *pcap) read(data []byte) error {
 			return fmt.Errorf("packet %d: %w", p.frames+1, err)
 		}
 		p.frames++
-		if link := linkOf(info); link != layers.LinkTypeEthernet {
-			p.other.add("of link type " + link.String())
-			continue
-		}
-		if err := p.add(d.decode(frame), info.Timestamp); err != nil {
+		if err := p.add(d.decode(linkOf(info), frame), info.Timestamp); err != nil {
 			return fmt.Errorf("packet %d: %w", p.frames, err)
 		}
 	}

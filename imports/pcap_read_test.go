@@ -17,7 +17,7 @@ import (
 
 const twoWrites = "5ns 1>2 write-only qp 16 psn 0 len 7\n2005ns 1>2 write-first qp 16 psn 1 len 2000\n2010ns 1>2 write-last qp 16 psn 2 len 1000"
 
-// pcapng returns a capture in pcapng of two interfaces: Ethernet with all packets, and Linux SLL with the first one again.
+// pcapng returns a capture in pcapng of two interfaces: Ethernet with all packets, and PPP with the first one again.
 func pcapng(t testing.TB, list []heard) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -25,7 +25,7 @@ func pcapng(t testing.TB, list []heard) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.AddInterface(pcapgo.NgInterface{Name: "b", LinkType: layers.LinkTypeLinuxSLL, TimestampResolution: 9}); err != nil {
+	if _, err := w.AddInterface(pcapgo.NgInterface{Name: "b", LinkType: layers.LinkTypePPP, TimestampResolution: 9}); err != nil {
 		t.Fatal(err)
 	}
 	for i, h := range append(slices.Clone(list), list[0]) {
@@ -100,13 +100,13 @@ func TestPCAPFiles(t *testing.T) {
 		{"us", converted(pcapFile(t, list, 128), 0xa1b2c3d4, 1000, false), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01Z"},
 		{"us, other byte order", converted(pcapFile(t, list, 128), 0xa1b2c3d4, 1000, true), "0ps 7B, 2us 2000B", "time 0 of the scenario is 1970-01-01T00:00:01Z"},
 		{"ns, other byte order", converted(pcapFile(t, list, 128), 0xa1b23c4d, 1, true), "0ps 7B, 2us 2000B", "1970-01-01T00:00:01.000000005Z"},
-		{"pcapng", pcapng(t, list), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 of link type Linux SLL"},
+		{"pcapng", pcapng(t, list), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 of link type PPP (9)"},
 		{"tag", pcapFile(t, inserted(list, 12, tag...), 128), "0ps 7B, 2us 2000B", ""},
 		{"two tags", pcapFile(t, inserted(list, 12, append(outer, tag...)...), 128), "0ps 7B, 2us 2000B", ""},
 		{"IPv6", pcapFile(t, overIPv6(list), 128), "0ps 7B, 2us 2000B", "h0 is fd00::a, h1 is fd00::b"},
 		{"too short", pcapFile(t, append(heardOf(t, "0ns 1>2 send-only qp 17 psn 1 len 5"), list...), 68), "0ps 5B", "2 of 4 frames carry no request: 2 with invalid headers"},
 		{"cut", pcapFile(t, list, 70)[:24+3*(16+70)-1], "0ps 7B, 2us 2000B", "the file ends within a packet, after 2 frames"},
-		{"an unknown opcode", pcapFile(t, append(list[:3:3], changed(list[0], 42, 0x26)), 128), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 with opcode(0x26)"},
+		{"an unknown opcode", pcapFile(t, append(list[:3:3], changed(list[0], 42, 0x2c)), 128), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 with opcode(0x2c)"},
 		{"another port", pcapFile(t, append(list[:3:3], changed(list[0], 37, 0xb8)), 128), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 not to the UDP port of RoCEv2"},
 		{"no UDP", pcapFile(t, append(list[:3:3], changed(list[0], 23, 6)), 128), "0ps 7B, 2us 2000B", "1 of 4 frames carry no request: 1 not to the UDP port of RoCEv2"},
 		{"DSCP of IPv6", pcapFile(t, append(list[:3:3], overIPv6(heardOf(t, "5ns 1>2 write-only qp 16 psn 9 len 7"))...), 128), "0ps 7B, 2us 2000B", "requests have several DSCPs, all commands class 3: packets 3 with 0, 1 with 26"},
@@ -146,8 +146,8 @@ func TestPCAPFaults(t *testing.T) {
 		{nil, "t.pcap: not a capture, want pcap or pcapng, uncompressed"},
 		{[]byte("\x1f\x8b\x08"), "t.pcap: not a capture, want pcap or pcapng, uncompressed"},
 		{whole[:20], "t.pcap: "},
-		{pcapFile(t, nil, 128), "t.pcap: no complete RoCEv2 request in 0 frames"},
-		{pcapFile(t, heardOf(t, "5ns 1>2 cnp qp 16 psn 0 len 7"), 128), "t.pcap: no complete RoCEv2 request in 1 frames: 1 CNP"},
+		{pcapFile(t, nil, 128), "t.pcap: no complete RoCEv2 request between two hosts in 0 frames"},
+		{pcapFile(t, heardOf(t, "5ns 1>2 cnp qp 16 psn 0 len 7"), 128), "t.pcap: no complete RoCEv2 request between two hosts in 1 frames: 1 CNP"},
 		{pcapFile(t, append(list[:1:1], heard{1001e9, list[1].bytes}), 128), "t.pcap: packet 2: 1970-01-01T00:16:42Z is more than 1000s from the first RoCEv2 packet: import a part of the capture"},
 		{pcapFile(t, []heard{{1001e9, list[1].bytes}, list[0]}, 128), "t.pcap: packet 2: 1970-01-01T00:00:01.000000005Z is more than 1000s"},
 		{append(slices.Clone(long), whole[24:24+8]...), "ok"},
