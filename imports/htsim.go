@@ -213,7 +213,7 @@ func (h *htsim) appendFailures(b []byte, rack htsimRack) []byte {
 // step reports whether the flow is a step of programs: it waits, others wait for it, or it is a message of a
 // connection.
 func (f *htsimFlow) step() bool {
-	return f.trigger > 0 || f.done[sent] > 0 || f.done[received] > 0 || f.msg > 0
+	return f.trigger > 0 || f.done[sent] > 0 || f.done[received] > 0 || f.msg != 0
 }
 
 // name returns the name of a flow: F and its id, with its message, or C and its number in the file, from 1.

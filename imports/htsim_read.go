@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -12,6 +13,9 @@ import (
 
 // htsimInt is the largest id of a flow, message, trigger or switch, and the largest size in bytes.
 const htsimInt = 1<<31 - 1
+
+// unnumbered is the number of a message whose msg has none, until the whole file is read.
+const unnumbered = -1
 
 // What a line of a connection matrix may begin with.
 const (
@@ -94,10 +98,14 @@ func (h *htsim) number(what, text string, lo, hi int64) (n int64, ok bool) {
 	return h.integer(h.file, h.line, what, text, lo, hi)
 }
 
-// pairs passes each key of a line with its value to set, which reports whether there is such a key.
+// pairs passes each key of a line with its value to set, which reports whether there is such a key. msg may be without a
+// number, before another key or at the end.
 func (h *htsim) pairs(words []string, keys string, set func(key, value string) bool) {
 	seen := map[string]bool{}
-	for ; len(words) >= 2; words = words[2:] {
+	for ; len(words) >= 2 || len(words) == 1 && words[0] == "msg"; words = words[2:] {
+		if words[0] == "msg" && (len(words) == 1 || unicode.IsLetter(rune(words[1][0]))) {
+			words = slices.Insert(slices.Clone(words), 1, "")
+		}
 		switch {
 		case seen[words[0]]:
 			h.fault(h.file, h.line, "%s is given twice", words[0])
@@ -130,7 +138,9 @@ func (h *htsim) flow(words []string) {
 		case "id":
 			f.id, _ = h.number(key, value, 1, htsimInt)
 		case "msg":
-			f.msg, _ = h.number(key, value, 1, htsimInt)
+			if f.msg = unnumbered; value != "" {
+				f.msg, _ = h.number(key, value, 1, htsimInt)
+			}
 		case "start":
 			f.start, f.started = h.start(value), true
 		case "trigger":

@@ -120,6 +120,11 @@ func TestHTSimTriggers(t *testing.T) {
 			"h0: start1: calc 1us, F1-1: send 5B to h1 tag 1, F1-2: send 6B to h1 tag 2 after start1; h1: receive from h0 tag 1, receive from h0 tag 2", "",
 		},
 		{
+			"messages without numbers", "0->1 id 1 msg start 0 size 5\n0->1 id 1 msg 2 start 0 size 6\n0->1 id 1 start 0 size 7 msg\n2->1 id 2 msg start 0 size 8",
+			"h0: F1-3: send 5B to h1 tag 1, F1-2: send 6B to h1 tag 2, F1-4: send 7B to h1 tag 3; " +
+				"h1: receive from h0 tag 1, receive from h0 tag 2, receive from h0 tag 3, receive from h2 tag 4; h2: F2-1: send 8B to h1 tag 4", "",
+		},
+		{
 			"never", "0->1 id 1 start 0 size 5 send_done_trigger 1\n0->2 id 2 trigger 1 size 6 send_done_trigger 2\n0->2 id 3 trigger 2 size 6\ntrigger id 1 barrier count 2\ntrigger id 2 oneshot",
 			"h0: F1: send 5B to h1 tag 1; h1: receive from h0 tag 1", "left out, as their triggers never fire: F2, F3",
 		},

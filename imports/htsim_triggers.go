@@ -69,6 +69,7 @@ func (h *htsim) trigger(words []string) {
 
 // check checks what lines of the file say of each other, and connects flows and triggers.
 func (h *htsim) check() {
+	h.numberMessages()
 	h.checkNames()
 	for i := range h.flows {
 		f := &h.flows[i]
@@ -97,6 +98,21 @@ func (h *htsim) triggerOf(id int64, f *htsimFlow) *htsimTrigger {
 		h.fault(h.file, f.line, "no trigger %d is declared", id)
 	}
 	return t
+}
+
+// numberMessages numbers the messages whose msg has no number: in the order of the file, after the highest number of the
+// connection.
+func (h *htsim) numberMessages() {
+	highest := map[int64]int64{}
+	for _, f := range h.flows {
+		highest[f.id] = max(highest[f.id], f.msg)
+	}
+	for i := range h.flows {
+		if f := &h.flows[i]; f.msg == unnumbered {
+			highest[f.id]++
+			f.msg = highest[f.id]
+		}
+	}
 }
 
 // checkNames checks that ids are unique. Messages share the id and the ends of their connection.
