@@ -84,8 +84,8 @@ func ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// atMost reads a file, or a stream, of at most limit bytes. It reads nothing of a file
-// that is larger.
+// atMost reads a file, or a stream, of at most limit bytes, and text in the form of imports.Text. It reads nothing of a
+// file that is larger.
 func atMost(f *os.File, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -106,7 +106,7 @@ func atMost(f *os.File, limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, tooLarge
 	}
-	return b.Bytes(), err
+	return imports.Text(b.Bytes()), err
 }
 
 // imported returns the scenario that a file makes, or the file itself if it is of no known kind.
