@@ -39,7 +39,7 @@ var subjects = []subject{
 	},
 	{
 		name: "goodput-burst", title: "Goodput of the long flows" + nearBurst, quantity: "goodput", unit: "Gbit/s", lines: goodputLines, some: someFlows, aside: asideGoodput,
-		caption: "Payload delivered in order, per bin. PCN, fig. 2b.",
+		caption: "Payload delivered in order (by schemes that spray, in any order), per bin. PCN, fig. 2b.",
 	},
 	{name: "goodput", title: "Goodput of the long flows, whole run", quantity: "goodput", unit: "Gbit/s", whole: true, lines: goodputLines, some: someFlows, aside: asideDip, caption: wholeRun},
 	{
@@ -50,7 +50,7 @@ var subjects = []subject{
 	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", quantity: "rate", unit: "Gbit/s", whole: true, lines: rateLines, some: someFlows, caption: wholeRun},
 	{
 		name: "workload-goodput", title: "Goodput of workloads", quantity: "goodput", unit: "Gbit/s", whole: true, lines: workloadLines, only: hasWorkloads,
-		caption: "Payload delivered in order, summed over all flows and receivers of a workload.",
+		caption: "Payload delivered in order (by schemes that spray, in any order), summed over all flows and receivers of a workload.",
 	},
 	{
 		name: "workload-pauses", title: "PAUSE frames, all links", quantity: "PAUSE frames", unit: "per ms", whole: true, lines: allPauseLines, only: hasWorkloads,

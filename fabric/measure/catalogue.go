@@ -170,7 +170,7 @@ func Catalogue(s *topology.Scenario) (all Named) {
 // flowFigures returns the figures of single flow i.
 func flowFigures(i int, name string) FlowFigures {
 	goodput := func(key, group string, of func(*Flow) unit.Rate) Figure {
-		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.single(i, name)) }).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
+		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.single(i, name)) }).means("goodput: payload delivered in order (by schemes that spray, in any order); in the burst: from its start until its last flow has completed")
 	}
 	return FlowFigures{
 		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }).until(func(r *Run) bool { return r.single(i, name).Unfinished() }),

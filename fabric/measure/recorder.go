@@ -40,7 +40,7 @@ type NodeResult struct {
 	Completed   []Completion   `json:"completed,omitempty"`
 	Begun       []Begin        `json:"begun,omitempty"`   // flows that steps of the host's program have begun
 	Early       []Early        `json:"early,omitempty"`   // flows of which packets arrived here out of order
-	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
+	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, of endless flows of bursts
 	Done        []Done         `json:"done,omitempty"`    // completed commands of this node
 	Failed      []Failure      `json:"failed,omitempty"`  // failed and refused commands of this node
 	Steps       []StepTime     `json:"steps,omitempty"`   // by step of the host's program; empty if none was done

@@ -182,7 +182,7 @@ type RoceFlowMetric struct {
 	DataTxRate float64 `protobuf:"fixed64,13,opt,name=data_tx_rate,json=dataTxRate,proto3" json:"data_tx_rate,omitempty"`
 	// Acknowledged payload, in bytes.
 	AckedBytes uint64 `protobuf:"varint,14,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
-	// Payload delivered in order, in bytes.
+	// Payload delivered in order (by schemes that spray, in any order), in bytes.
 	DeliveredBytes uint64 `protobuf:"varint,15,opt,name=delivered_bytes,json=deliveredBytes,proto3" json:"delivered_bytes,omitempty"`
 	// Congestion control of the flow.
 	Scheme        string `protobuf:"bytes,16,opt,name=scheme,proto3" json:"scheme,omitempty"`

@@ -59,7 +59,7 @@ var Metrics = [metricsEnd]Metric{
 	PortDrops:     {"rackfab.port.drops", "{frame}", Count, "port, peer, reason", "frames received at the port that were dropped, or lost on its link"},
 	FlowRate:      {"rackfab.flow.rate", "bit/s", Level, "flow", "CC rate limit at the end of the span; for a burst, the sum over its active flows at the node"},
 	FlowSent:      {"rackfab.flow.sent", "By", Count, "flow", "bytes that the sender put on the link, including link overhead"},
-	FlowDelivered: {"rackfab.flow.delivered", "By", Count, "flow", "payload delivered to the receiver, in order"},
+	FlowDelivered: {"rackfab.flow.delivered", "By", Count, "flow", "payload delivered to the receiver, in order (by schemes that spray, in any order)"},
 	CreditGranted: {"rackfab.credit.granted", "By", Count, "peer", "credit that the node granted to the sender `peer`"},
 	CreditWasted:  {"rackfab.credit.wasted", "By", Count, "peer", "credit of the receiver `peer` that the node could not spend"},
 	Tokens:        {"rackfab.tokens", "By", Level, "direction", "level of the head bucket of the NIC's shaper at the end of the span"},
