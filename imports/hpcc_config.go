@@ -23,6 +23,8 @@ type hpccConfig struct {
 	loss             float64   // of links without an error rate
 	end              unit.Time // of the simulation
 	down             *hpccDown
+	lossy, selective bool   // ENABLE_PFC 0, ENABLE_IRN 1
+	routing          string // "" for the default
 }
 
 // hpccModes are the values of CC_MODE.
@@ -104,10 +106,34 @@ func (h *hpcc) configLine(key string, w *words) bool {
 		h.stop(w)
 	case "LINK_DOWN":
 		c.down = &hpccDown{at: w.time("instant in us", "us", 0, topology.LongestRun), ends: [2]int{h.node(w, "end of a link"), h.node(w, "end of a link")}}
+	case "ENABLE_PFC":
+		c.lossy = w.integer(key, 0, 1) == 0
+	case "ENABLE_IRN":
+		c.selective = w.integer(key, 0, 1) == 1
+	case "LB_MODE":
+		h.balance(w)
 	default:
 		return h.parameter(key, w)
 	}
 	return true
+}
+
+// hpccBalances are the values of LB_MODE in ConWeave's fork (run.py), and the routing of each, "" if rackfab does not have it.
+var hpccBalances = map[string]struct{ name, routing string }{
+	"0": {"ECMP", "ecmp"}, "2": {"DRILL", "drill"}, "3": {"CONGA", ""}, "6": {"LetFlow", "flowlet"}, "9": {"ConWeave", ""},
+}
+
+// balance reads LB_MODE.
+func (h *hpcc) balance(w *words) {
+	text := w.word("mode")
+	of, known := hpccBalances[text]
+	switch h.config.routing = of.routing; {
+	case w.ended:
+	case !known:
+		h.note("%s:%d: LB_MODE %s is unknown: switches have ecmp, so that the run is another one", w.file, w.line, oneLine(text))
+	case of.routing == "":
+		h.note("%s:%d: LB_MODE %s is %s, which rackfab does not have: switches have ecmp, so that the run is another one", w.file, w.line, text, of.name)
+	}
 }
 
 // stop reads SIMULATOR_STOP_TIME, in seconds. One after the longest run is no end.
@@ -208,7 +234,7 @@ func (c *hpccConfig) unusedMaps() (list []string) {
 // append writes the scheme, its parameters, and the defaults of the nodes.
 func (c *hpccConfig) append(b []byte) []byte {
 	if c.scheme != "" {
-		b = fmt.Appendf(b, "scheme: %s\ncompare: [%[1]s]\n", c.scheme)
+		b = fmt.Appendf(b, "scheme: %s\ncompare: [%[1]s]\n", c.name())
 	}
 	var values []string
 	if preset := hpccPresets[c.scheme]; preset != "" {
@@ -223,17 +249,49 @@ func (c *hpccConfig) append(b []byte) []byte {
 	if len(values) > 0 {
 		b = fmt.Appendf(b, "schemes:\n  %s: {%s}\n", c.scheme, strings.Join(values, ", "))
 	}
-	var defaults string
+	return append(b, c.defaults()...)
+}
+
+// name returns the name of the scheme: DCQCN without PFC and with selective repeat is irn.
+func (c *hpccConfig) name() string {
+	if c.scheme == "dcqcn" && c.lossy && c.selective {
+		return "irn"
+	}
+	return c.scheme
+}
+
+// defaults returns the settings of all nodes and links, "" if there are none.
+func (c *hpccConfig) defaults() string {
+	var nic, sw []string
+	link := ""
 	if c.payload > 0 {
-		defaults = fmt.Sprintf("  nic: {payload: %dB}\n  link: {mtu: %dB}\n", c.payload, max(1518, c.payload+frameHeaders))
+		nic = append(nic, fmt.Sprintf("payload: %dB", c.payload))
+		link = fmt.Sprintf("  link: {mtu: %dB}\n", max(1518, c.payload+frameHeaders))
+	}
+	if c.selective && c.name() != "irn" {
+		nic = append(nic, "recovery: selective")
 	}
 	if c.buffer > 0 {
-		defaults += fmt.Sprintf("  switch: {buffer: %dMiB}\n", c.buffer)
+		sw = append(sw, fmt.Sprintf("buffer: %dMiB", c.buffer))
 	}
-	if defaults != "" {
-		b = append(append(b, "defaults:\n"...), defaults...)
+	if c.lossy && c.name() != "irn" {
+		sw = append(sw, "pfc: off")
 	}
-	return b
+	if c.routing != "" {
+		sw = append(sw, "routing: "+c.routing)
+	}
+	text := ""
+	if len(nic) > 0 {
+		text = fmt.Sprintf("  nic: {%s}\n", strings.Join(nic, ", "))
+	}
+	text += link
+	if len(sw) > 0 {
+		text += fmt.Sprintf("  switch: {%s}\n", strings.Join(sw, ", "))
+	}
+	if text == "" {
+		return ""
+	}
+	return "defaults:\n" + text
 }
 
 // frameHeaders is enough for all headers of a data packet, with those of telemetry.
