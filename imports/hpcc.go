@@ -2,6 +2,7 @@ package imports
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -10,7 +11,8 @@ import (
 
 // The formats are those that the HPCC simulator reads
 // (github.com/alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc). All
-// are words; ends of lines mean nothing, except in config.txt as the simulator's own files are written.
+// are words; to the simulator ends of lines mean nothing. Its files, and those of forks, have a line for each link, flow and
+// key: the number of words of a line shows which fork it is.
 
 // Traffic of the simulator's scripts (analysis/fct_analysis.py, traffic_gen.py).
 const (
@@ -32,9 +34,8 @@ type hpcc struct {
 	rate   []unit.Rate // of the last link of each node
 	origin unit.Time   // instant of the files that is 0 in the scenario
 
-	several bool               // a host may have several links
-	own     map[int]int        // switches that are not in the files: the switch of a host with several links, and the host
-	buffer  map[int]unit.Bytes // of switches whose buffer is not the default
+	own    map[int]int        // switches that are not in the files: the switch of a host with several links, and the host
+	buffer map[int]unit.Bytes // of switches whose buffer is not the default
 }
 
 // hpccLink is a line of topology.txt.
@@ -60,11 +61,13 @@ type hpccFlow struct {
 func HPCC(topo, flows File, config *File) (*Imported, error) {
 	h := &hpcc{}
 	h.readTopology(wordsOf(topo, &h.faults))
+	list := wordsOf(flows, &h.faults)
+	list.entry("the number of flows", "1: the number of flows", 1)
 	if len(h.kind) == 0 {
 		return nil, h.err()
 	}
 	h.checkOrder()
-	h.readFlows(wordsOf(flows, &h.faults))
+	h.readFlows(list)
 	if config != nil {
 		h.readConfig(*config)
 	}
@@ -74,6 +77,7 @@ func HPCC(topo, flows File, config *File) (*Imported, error) {
 	if config != nil {
 		h.endEarly(flows.Name, config.Name)
 	}
+	h.split(topo.Name, "hosts")
 	text := h.scenario(topo.Name, flows.Name) // adds notes
 	return finished(text, h.notes)
 }
@@ -83,6 +87,7 @@ func (h *hpcc) note(format string, args ...any) {
 }
 
 func (h *hpcc) readTopology(w *words) {
+	w.entry("the number of nodes", "3: the numbers of nodes, switches and links", 3)
 	nodes := int(w.integer("the number of nodes", 1, topology.MaxNodes))
 	switches := int(w.integer("the number of switches", 0, int64(nodes)))
 	links := int(w.integer("the number of links", 0, topology.MaxLinks))
@@ -98,13 +103,13 @@ func (h *hpcc) readNodes(w *words, nodes, switches, links int) {
 	}
 	pairs := map[[2]int]bool{}
 	for i := 0; i < links && !w.ended; i++ {
+		if w.entry("end of a link", "5: both ends of a link, rate, delay and error rate", 5); w.ended {
+			break
+		}
 		l := hpccLink{ends: [2]int{h.node(w, "end of a link"), h.node(w, "end of a link")}}
 		l.rate = w.rate("rate")
 		l.delay = w.time("delay", "", unit.Nanosecond, unit.Second)
 		l.loss = w.share("error rate")
-		if w.ended {
-			break
-		}
 		pair := [2]int{min(l.ends[0], l.ends[1]), max(l.ends[0], l.ends[1])}
 		l.parallel, pairs[pair] = pairs[pair], true
 		h.addLink(w, l)
@@ -123,9 +128,6 @@ func (h *hpcc) node(w *words, what string) int {
 
 func (h *hpcc) addLink(w *words, l hpccLink) {
 	for _, n := range l.ends {
-		if h.kind[n] == topology.NIC && h.rate[n] > 0 && !h.several {
-			w.fault(w.file, w.line, "host %d has a second link: a NIC has one", n)
-		}
 		h.rate[n] = l.rate
 	}
 	if l.ends[0] == l.ends[1] {
@@ -142,26 +144,58 @@ func (h *hpcc) checkOrder() {
 	}
 }
 
+// Words of a line of flow.txt in the simulator and its forks.
+const (
+	noPortWords = 5 // without the destination port, as ConWeave's fork (scratch/network-load-balance.cc)
+	flowWords   = 6
+	idWords     = 7 // with a number before them
+)
+
 func (h *hpcc) readFlows(w *words) {
 	flows := int(w.integer("the number of flows", 0, topology.MaxFlows))
+	wanted := "6: source, destination, priority group, destination port, size and start of a flow; or 5, without the port, or 7, with a number before them"
+	allowed := []int{noPortWords, flowWords, idWords}
 	for i := 0; i < flows && !w.ended; i++ {
-		f := hpccFlow{from: h.node(w, "source"), to: h.node(w, "destination")}
-		if w.integer("priority group", 0, 7) != dataGroup {
-			h.groups++
+		n := w.entry("source", wanted, allowed...)
+		if w.ended {
+			break
 		}
+		if i == 0 {
+			allowed, wanted = []int{n}, fmt.Sprintf("%d as on line %d", n, w.next)
+		}
+		h.readFlow(w, n)
+	}
+	h.noteFlows(w)
+	if len(allowed) == 1 && allowed[0] != flowWords && !w.ended {
+		h.note(hpccForks[allowed[0]], w.file)
+	}
+}
+
+// hpccForks are the notes on lines of flow.txt of forks, by the number of words.
+var hpccForks = map[int]string{
+	noPortWords: "%s: flows have no destination port: exports have 100",
+	idWords:     "%s: ignored: the numbers before the sources of flows",
+}
+
+// readFlow reads a line of a number of words.
+func (h *hpcc) readFlow(w *words, words int) {
+	if words == idWords {
+		w.integer("number", 0, math.MaxInt64)
+	}
+	f := hpccFlow{from: h.node(w, "source"), to: h.node(w, "destination")}
+	if w.integer("priority group", 0, 7) != dataGroup {
+		h.groups++
+	}
+	if words != noPortWords {
 		port := w.integer("destination port", 0, 65535)
 		f.incast = port == incastPort
 		if port != incastPort && port != normalPort {
 			h.ports++
 		}
-		f.size = unit.Bytes(w.integer("size", 1, 1e12))
-		f.start = w.time("start", "s", 0, topology.LongestRun)
-		if w.ended {
-			break
-		}
-		h.addFlow(w, f)
 	}
-	h.noteFlows(w)
+	f.size = unit.Bytes(w.integer("size", 1, 1e12))
+	f.start = w.time("start", "s", 0, topology.LongestRun)
+	h.addFlow(w, f)
 }
 
 func (h *hpcc) addFlow(w *words, f hpccFlow) {

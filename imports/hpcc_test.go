@@ -159,7 +159,7 @@ flow.txt:2: size "0", want an integer from 1 to 1000000000000
 flow.txt:2: start "-1", want 0ps to 1000s
 flow.txt:2: host 0 would send to itself
 config.txt:2: RATE_AI "x", want 1Kbps to 10Tbps, like 100Gbps or 50Mb/s`},
-		{strings.Replace(smallTopology, "2 4 25Gbps", "1 4 25Gbps", 1), "0\n", "", "topology.txt:6: host 1 has a second link: a NIC has one\ntopology.txt:6: host 2 has no link"},
+		{strings.Replace(smallTopology, "2 4 25Gbps", "1 4 25Gbps", 1), "0\n", "", "topology.txt:6: host 2 has no link"},
 		{smallTopology, "1\n3 0 3 100 1 2\n", "", "flow.txt:2: node 3 is a switch: want a host"},
 		{smallTopology, "2\n0 1 3 100 1 2\n", "", "flow.txt:3: the file ends before source"},
 		{smallTopology, smallFlows, "CC_MODE 1\nKMAX_MAP 2 25000000000 400\n100000000000 1600", "config.txt:2: the line ends before rate in bit/s"},

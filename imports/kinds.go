@@ -36,7 +36,7 @@ var kinds = []kind{
 	{"a connection matrix of htsim", ".cm", regexp.MustCompile(`^(Nodes|Connections|Triggers|Failures) [0-9]+\s`), func(f File) (*Imported, error) {
 		return HTSim(f, HTSimSetup{Start: unit.Microsecond, Options: &forAllSchemes})
 	}, ""},
-	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+\s+){5}[0-9.]+([eE][-+]?[0-9]+)?\s`), nil, "hpcc --topology FILE --flows %s"},
+	{"a list of flows of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+\s*\n\s*([0-9]+[ \t]+){4,6}[0-9.]+([eE][-+]?[0-9]+)?\s`), nil, "hpcc --topology FILE --flows %s"},
 	{"a topology of the HPCC simulator", "", regexp.MustCompile(`^[0-9]+ [0-9]+ [0-9]+\s*\n[0-9\s]+[KMGT]?bps\s`), nil, "hpcc --topology %s --flows FILE"},
 	{"a Chakra execution trace of one rank", ".et", regexp.MustCompile(`(?s)^.{0,3}(\n[\x05-\x08\x0b\x0c\x0e\x0f][0-9]+\.[0-9]+\.[0-9]|\x12.{1,2}\n\x06schema)`), nil, "chakra --traces 'NAME.*.et'"},
 	{"a configuration of the HPCC simulator", "", regexp.MustCompile(`^([A-Z0-9_]+\s.*\n\s*)*CC_MODE\s+[0-9]`), nil, "hpcc --topology FILE --flows FILE --config %s"},

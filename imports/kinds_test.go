@@ -23,6 +23,7 @@ func TestRecognise(t *testing.T) {
 		{"t.topo", "", "a topology of htsim", "t.topo is a topology of htsim"},
 		{"flow.txt", smallFlows, "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
 		{"flow.txt", "1\n0 1 3 100 1000 1e-05\n", "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
+		{"flow.txt", "1\n0 1 3 1000 2.0\n", "a list of flows of the HPCC simulator", "rackfab import hpcc --topology FILE --flows flow.txt -o scenario.yaml"},
 		{"topology.txt", smallTopology, "a topology of the HPCC simulator", "rackfab import hpcc --topology topology.txt --flows FILE -o scenario.yaml"},
 		{"config.txt", smallConfig, "a configuration of the HPCC simulator", "rackfab import hpcc --topology FILE --flows FILE --config config.txt -o scenario.yaml"},
 		{"w.txt", string(smallWorkload.Data), "a workload of SimAI", ""},

@@ -43,7 +43,6 @@ type simai struct {
 // layout is the rack. The error has a line per fault.
 func SimAI(workload File, topo, config *File, layout Layout) (*Imported, error) {
 	s := &simai{file: workload.Name}
-	s.several = true
 	s.readWorkload(workload)
 	hosts := 0
 	if topo != nil {
@@ -60,7 +59,7 @@ func SimAI(workload File, topo, config *File, layout Layout) (*Imported, error) 
 	}
 	if topo != nil {
 		s.fillThresholds()
-		s.split(topo.Name)
+		s.split(topo.Name, "GPUs")
 		s.setBuffers()
 	}
 	p := s.program() // adds notes

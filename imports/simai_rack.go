@@ -11,6 +11,7 @@ import (
 
 // readRack reads a topology, and returns the number of its GPUs.
 func (s *simai) readRack(w *words) (hosts int) {
+	w.entry("the number of nodes", "6: the numbers of nodes, GPUs per server, NVLink switches, other switches and links, and the type of GPU", 6)
 	nodes := int(w.integer("the number of nodes", 1, topology.MaxNodes))
 	perServer := w.integer("GPUs per server", 1, topology.MaxNodes)
 	local := int(w.integer("the number of NVLink switches", 0, int64(nodes)))
@@ -62,53 +63,6 @@ func (s *simai) railsOf(ranks []int) int {
 		places[i] = s.places[rank]
 	}
 	return operation.RailsOf(places)
-}
-
-// split adds a switch between each host with several links and these links, because a NIC has one link. The delays of all
-// paths remain, unless they are below 4 ns: that of the host's new link is taken from the others.
-func (s *simai) split(file string) {
-	count, shortest := make([]int, len(s.kind)), make([]unit.Time, len(s.kind))
-	for _, l := range s.links {
-		for _, n := range l.ends {
-			if count[n]++; count[n] == 1 || l.delay < shortest[n] {
-				shortest[n] = l.delay
-			}
-			s.rate[n] = max(s.rate[n], l.rate)
-		}
-	}
-	cut := func(n int) unit.Time { // from the links of a host: no more than half, between two such hosts
-		return shortest[n] / 4 / unit.Nanosecond * unit.Nanosecond
-	}
-	s.own = map[int]int{}
-	of := map[int]int{} // the switch of a host
-	for n, kind := range s.kind {
-		if kind == topology.NIC && count[n] > 1 {
-			of[n], s.own[len(s.kind)] = len(s.kind), n
-			s.kind = append(s.kind, topology.Switch)
-		}
-	}
-	for i := range s.links {
-		l := &s.links[i]
-		for end, n := range l.ends {
-			if own, ok := of[n]; ok {
-				l.ends[end] = own
-				l.delay -= cut(n)
-			}
-		}
-	}
-	if down := s.config.down; down != nil {
-		for end, n := range down.ends {
-			if own, ok := of[n]; ok {
-				down.ends[end] = own
-			}
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(of)) {
-		s.links = append(s.links, hpccLink{ends: [2]int{n, of[n]}, rate: s.rate[n], delay: max(cut(n), unit.Nanosecond)})
-	}
-	if len(of) > 0 {
-		s.note("%s: %d GPUs have several links: each has one, with the highest rate, to a switch g of its own, which has these links", file, len(of))
-	}
 }
 
 // fillThresholds adds the thresholds of links whose rates the configuration lacks, as NVLink's: those of the next lower rate,

@@ -201,7 +201,7 @@ SimAI.conf:2: RATE_AI "x", want 1Kbps to 10Tbps, like 100Gbps or 50Mb/s`,
 		"list":        {workloadOf(keys+"2 checkpoints: 3 1", twoLayers...), "", "", "w.txt:1: checkpoints: 3 layers, but 1 are given"},
 		"pp_comm":     {workloadOf(keys+"4 pp: 2 pp_comm: many", twoLayers...), "", "", "w.txt:1: pp_comm \"many\", want 0 to 2147483647 bytes\nw.txt:1: pp: 2 without pp_comm, the bytes from stage to stage"},
 		"batches":     {workloadOf(keys+"4 pp: 2 ga: 2 pp_comm: 5", twoLayers...), "", "", "w.txt:1: ga: 2 microbatches, but no layers are repeated 2 times by name, so that it is unknown when the 2 stages exchange data"},
-		"topology":    {workloadOf(keys+"2", twoLayers...), "4 2\n", "", "t.topo:2: the file ends before the number of NVLink switches"},
+		"topology":    {workloadOf(keys+"2", twoLayers...), "4 2\n", "", "t.topo:1: 2 words, want 6: the numbers of nodes, GPUs per server, NVLink switches, other switches and links, and the type of GPU"},
 		"switches":    {workloadOf(keys+"2", twoLayers...), "2 2 1 2 1 A100\n1 0 1\n0 1 1Gbps 1us 0", "", "t.topo:1: 3 of 2 nodes are switches"},
 	} {
 		var topo, config *File

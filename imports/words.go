@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +43,22 @@ func (w *words) word(what string) string {
 	text := string(w.rest[:end])
 	w.rest = w.rest[end:]
 	return text
+}
+
+// entry begins a line with words, and returns the number of them. Another number than those allowed is a fault, with
+// wanted, and ends the reading, as the other lines are probably alike.
+func (w *words) entry(what, wanted string, allowed ...int) int {
+	w.skip()
+	line, _, _ := bytes.Cut(w.rest, []byte("\n"))
+	n := len(bytes.Fields(line))
+	switch {
+	case n == 0:
+		w.word(what) // the fault of the end
+	case !slices.Contains(allowed, n):
+		w.fault(w.file, w.next, "%s, want %s", unit.Counted(n, "word"), wanted)
+		w.rest, w.ended = nil, true
+	}
+	return n
 }
 
 // skip makes rest begin with the next word, or be empty, and counts the lines before it.
