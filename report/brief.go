@@ -13,9 +13,9 @@ import (
 // most important figures, with the PAUSE frames of all links in one column, and a note on how
 // many figures are left out. A width of 0 means no limit.
 func BriefOf(s *topology.Scenario, r *measure.Results, width int) Table {
-	rows := Variants(r)
+	rows, paper := Variants(r), ofPaper(s, r)
 	return brief(TableOf(s, r), s, rows, width, func(t *Table, figures []measure.Figure) {
-		if r.Scenario == paperScenario {
+		if paper {
 			t.addPaper(rows, figures)
 		}
 	})

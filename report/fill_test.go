@@ -46,6 +46,7 @@ func TestCellsAreMediansWithRanges(t *testing.T) {
 		{[]unit.Time{never, 100 * us, never}, [3]string{">1.70", "0.10", ">1.70"}},
 	} {
 		f := repeated(t, test.recoveries...)
+		f.Scenario = builtin(t, paperScenario)
 		table := TableOf(f.Scenario, f.Results)
 		tree, recovery := table.Rows[0][1], table.Rows[0][4]
 		if tree.Text != "2.00" || tree.Min != "1.00" || tree.Max != "3.00" || tree.Paper != "3.1" {

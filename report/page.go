@@ -96,7 +96,7 @@ func newPageRun(f *Folder) pageRun {
 		Folder: f, Findings: Findings(f.Scenario, Variants(r)), Compared: t, Heads: heads(t),
 		Parallel: parallelTable(rows), Entropies: entropyTable(rows), Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
-		HasPaper: r.Scenario == paperScenario,
+		HasPaper: ofPaper(f.Scenario, r),
 	}
 	if r.Repeats != nil {
 		p.Repeats, p.Moved = len(r.Repeats.Variants), moved(r.Repeats)

@@ -101,7 +101,7 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestPageContainsTheTables(t *testing.T) {
-	l := read(t, pageOf(t, sample(t, "out", "pfc", "pcn")))
+	l := read(t, pageOf(t, paperSample(t, "out", "pfc", "pcn")))
 	want := [][]string{
 		{
 			"pfc|0.25paper 3.1|0.12|0.50|0.33|0|10|0|1100|1.00|2.00|223/224|>0.32|>0.65|6|0000000000000001",
@@ -205,43 +205,6 @@ func TestMissingRecoveryIsALowerBound(t *testing.T) {
 	for recovery, want := range map[unit.Time]string{0: "0.00", 700 * us: "0.70", 750 * us: ">0.75", 1700 * us: ">1.70"} {
 		if run.Recovery = recovery; measure.Recovery.Text(run) != want {
 			t.Errorf("recovery %s in a run of %s, burst at %s: %s, want %s", recovery, run.FabricTime, run.Burst.Start, measure.Recovery.Text(run), want)
-		}
-	}
-}
-
-// The paper's values apply only to its own rack.
-func TestPaperValuesApplyToTheirScenarioOnly(t *testing.T) {
-	f := sample(t, "out", "pfc", "pcn")
-	f.Results.Scenario = "pcn-16to2-slower"
-	for _, row := range TableOf(f.Scenario, f.Results).Rows {
-		for _, c := range row {
-			if c.Paper != "" || c.Source != "" {
-				t.Errorf("the paper says %q of %q", c.Paper, f.Results.Scenario)
-			}
-		}
-	}
-	if l := read(t, pageOf(t, f)); strings.Contains(l.text, "PCN paper") {
-		t.Error("the page mentions the paper")
-	}
-}
-
-// Each of the paper's values has a source and a column.
-func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
-	f := sample(t, "out", "pfc", "qcn", "dcqcn", "timely", "pcn")
-	shown := 0
-	for _, row := range TableOf(f.Scenario, f.Results).Rows {
-		for _, c := range row {
-			if c.Paper != "" {
-				shown++
-			}
-		}
-	}
-	if shown != len(paper) {
-		t.Errorf("%d of %d values of the paper are shown", shown, len(paper))
-	}
-	for _, v := range paper {
-		if !strings.HasPrefix(v.source, "PCN §") {
-			t.Errorf("%s of %s: source %q", v.figure, v.scheme, v.source)
 		}
 	}
 }

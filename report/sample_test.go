@@ -19,7 +19,7 @@ const (
 // bins is the number of bins of a sample.
 const bins = 40
 
-// sample is the folder of a run of pcn-16to2 with invented figures, all different.
+// sample is the folder of a short run of pcn-16to2 with invented figures, all different.
 func sample(t testing.TB, dir string, schemes ...string) *Folder {
 	t.Helper()
 	text, _ := scenariofile.Builtin("pcn-16to2")
@@ -35,6 +35,25 @@ func sample(t testing.TB, dir string, schemes ...string) *Folder {
 		r.Runs = append(r.Runs, sampleRun(s, scheme, int64(i+1)))
 	}
 	return New(dir, s, r, "v1.2.3")
+}
+
+// builtin returns a built-in scenario with settings.
+func builtin(t testing.TB, name string, set ...topology.Setting) *topology.Scenario {
+	t.Helper()
+	text, _ := scenariofile.Builtin(name)
+	s, err := scenariofile.ParseWith(name, text, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// paperSample is a sample whose scenario is the paper's, with its full duration.
+func paperSample(t testing.TB, dir string, schemes ...string) *Folder {
+	t.Helper()
+	f := sample(t, dir, schemes...)
+	f.Scenario = builtin(t, paperScenario)
+	return f
 }
 
 func sampleRun(s *topology.Scenario, scheme string, k int64) *measure.Run {
