@@ -61,6 +61,8 @@ func Main(ctx context.Context, o Options) error {
 
 // Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	o.NodeLimit, o.Silence = cmp.Or(o.NodeLimit, NodeLimit), cmp.Or(o.Silence, serve.BeatLimit)
 	o.Stall = cmp.Or(o.Stall, StallLimit)
 	if o.Journal != "" {
@@ -92,6 +94,8 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	}
 	defer server.Close()
 	service := &service{ctx: ctx, options: o, directory: directory, turn: make(chan struct{}, 1), began: time.Now().UnixNano()}
+	defer func() { service.turn <- struct{}{} }() // no run writes the journal after its claim has ended
+	defer end()
 	if o.Resume && o.Journal != "" {
 		if err := service.takeOver(); err != nil {
 			return fmt.Errorf("resume: %w", err)

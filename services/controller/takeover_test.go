@@ -65,6 +65,23 @@ func TestControllerTakesOver(t *testing.T) {
 	}
 }
 
+// A controller that has ended does not write its journal any more: another one may have it. The folder
+// of a journal that is written cannot be removed.
+func TestEndedControllerLeavesItsJournal(t *testing.T) {
+	text, s := builtin(t, "star-3")
+	for range 30 {
+		t.Run("", func(t *testing.T) {
+			m := newMortal(t, s, Options{Journal: filepath.Join(t.TempDir(), "live.yaml")})
+			if _, err := m.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "r", Scenario: text}); err != nil {
+				t.Fatal(err)
+			}
+			m.step(t, unit.Microsecond)
+			m.ends["h0"]() // the journal is saved with the recovery
+			m.end()
+		})
+	}
+}
+
 // A rack that has not stepped yet is taken over too, with its changes.
 func TestTakeoverBeforeTheFirstStep(t *testing.T) {
 	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
