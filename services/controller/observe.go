@@ -83,10 +83,15 @@ func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rack
 	return list, nil
 }
 
-// GetStats returns the statistics of nodes at the fabric time the run has reached.
+// GetStats returns the statistics of nodes at the fabric time the run has reached. A
+// controller that has taken over the run does not have them before its nodes have executed the
+// run again.
 func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
 	out := &rackfabv1.GetStatsResponse{}
 	err := s.call(func(r *run) error {
+		if err := r.measured(); err != nil {
+			return err
+		}
 		names, err := selectNames(q.GetNodes(), r.members.names())
 		out.AtPs = int64(r.clock.reached)
 		for _, n := range r.latest.GetNodes() {
@@ -99,13 +104,33 @@ func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*ra
 	return out, err
 }
 
+// measured returns an error if there are no statistics of the instant that the run has reached,
+// although it has begun.
+func (r *run) measured() error {
+	switch {
+	case len(r.latest.GetNodes()) > 0:
+		return nil
+	case r.failed != nil:
+		return r.canAdvance()
+	}
+	return r.recovers()
+}
+
+// recovers returns an error if the run recovers from a loss.
+func (r *run) recovers() error {
+	if r.recovery.present == "" {
+		return nil
+	}
+	return status.Errorf(codes.Unavailable, "the rack recovers from a loss: %s", r.recovery.present)
+}
+
 // GetSettings returns the current settings of nodes.
 func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
 	var selected []*hosted
 	var scenario *topology.Scenario // immutable; the run only replaces it
 	err := s.call(func(r *run) error {
-		if r.recovery.present != "" {
-			return status.Errorf(codes.Unavailable, "the rack recovers from a loss: %s", r.recovery.present)
+		if err := r.recovers(); err != nil {
+			return err
 		}
 		scenario = r.scenario
 		names, err := selectNames(q.GetNodes(), r.members.names())

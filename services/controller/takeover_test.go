@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/rackfab/rackfab/disk"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -21,13 +25,19 @@ func successor(t *testing.T, r *rig, o Options) (*rig, *rackfabv1.RackStatus) {
 	r.end()
 	o.Resume, o.Recover = true, NodeLimit
 	next := newRigOn(t, r.bus, o)
+	return next, next.recovered(t)
+}
+
+// recovered waits until the rack has recovered, and returns its status.
+func (r *rig) recovered(t *testing.T) *rackfabv1.RackStatus {
+	t.Helper()
 	for {
-		out, err := next.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
+		out, err := r.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if now := out.GetStatus(); now.GetState() != rackfabv1.RackState_RACK_STATE_RECOVERING {
-			return next, now
+			return now
 		}
 	}
 }
@@ -62,6 +72,42 @@ func TestControllerTakesOver(t *testing.T) {
 		r = next
 		r.step(t, 50*unit.Microsecond)
 		replayed(t, r.journal(t))
+	}
+}
+
+// A controller that has taken over a run has no statistics before the nodes have executed the run
+// again, and says so.
+func TestStatisticsDuringTakeover(t *testing.T) {
+	o := Options{Journal: filepath.Join(t.TempDir(), "live.yaml"), Recover: NodeLimit}
+	_, s := builtin(t, "star-3")
+	m := newMortal(t, s, o)
+	text, err := scenariofile.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "r", Scenario: text}); err != nil {
+		t.Fatal(err)
+	}
+	m.step(t, 80*unit.Microsecond)
+	want, err := m.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{Nodes: "h0"})
+	if err != nil || len(want.GetNodes()) != 1 {
+		t.Fatal(want, err)
+	}
+	m.end()
+	m.ends["h0"]() // the next controller waits for it
+	o.Resume = true
+	next := newRigOn(t, m.bus, o)
+	for _, nodes := range []string{"", "h0"} {
+		out, err := next.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{Nodes: nodes})
+		if status.Code(err) != codes.Unavailable || status.Convert(err).Message() != "the rack recovers from a loss: the controller was started again" {
+			t.Errorf("statistics of %q: %v, %v", nodes, out, err)
+		}
+	}
+	m.begin(t, s.Nodes[0])
+	next.recovered(t)
+	out, err := next.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{Nodes: "h0"})
+	if err != nil || out.GetAtPs() != want.GetAtPs() || out.GetNodes()[0].GetDeliveredBytes() != want.GetNodes()[0].GetDeliveredBytes() {
+		t.Errorf("%v, %v, want %v", out, err, want)
 	}
 }
 

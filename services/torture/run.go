@@ -198,7 +198,7 @@ func (d *driver) steer(ctx context.Context, until unit.Time) error {
 // inspect checks the figures of all nodes at the instant that the rack has reached.
 func (d *driver) inspect(ctx context.Context) error {
 	stats, err := d.api().API().GetStats(ctx, &rackfabv1.GetStatsRequest{})
-	if err != nil || len(stats.GetNodes()) == 0 { // another controller has not executed the run again yet
+	if err != nil || stats.GetAtPs() == 0 { // there are none before the first step
 		return err
 	}
 	return d.want.check(unit.Time(stats.GetAtPs()), reported(stats.GetNodes()))

@@ -78,7 +78,9 @@ type FabricServiceClient interface {
 	// GetJournal returns a scenario that replays the live run. FAILED_PRECONDITION before
 	// the first change or step.
 	GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error)
-	// GetStats returns the statistics of nodes.
+	// GetStats returns the statistics of nodes; there are none before the first step.
+	// UNAVAILABLE while the nodes execute the run again for a controller that has taken it
+	// over.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
 	// GetTopology returns the cabling, settings and flows of the rack.
 	GetTopology(ctx context.Context, in *GetTopologyRequest, opts ...grpc.CallOption) (*GetTopologyResponse, error)
@@ -344,7 +346,9 @@ type FabricServiceServer interface {
 	// GetJournal returns a scenario that replays the live run. FAILED_PRECONDITION before
 	// the first change or step.
 	GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error)
-	// GetStats returns the statistics of nodes.
+	// GetStats returns the statistics of nodes; there are none before the first step.
+	// UNAVAILABLE while the nodes execute the run again for a controller that has taken it
+	// over.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
 	// GetTopology returns the cabling, settings and flows of the rack.
 	GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error)
