@@ -1,9 +1,15 @@
 package store
 
-// Limits of the names of a run. A text beyond them is stored in full where it is used.
+import "strings"
+
+// Limits of the names of a run. A text of an attribute beyond the first two is stored in full
+// where it is used. The others bound the texts of columns: the longest name of a flow has some
+// 200 bytes, and other programs export spans too.
 const (
-	maxNames  = 1 << 16
-	maxLength = 64 // bytes
+	maxNames   = 1 << 16
+	maxLength  = 64      // bytes
+	maxColumns = 1 << 20 // names, those of attributes included
+	maxColumn  = 1 << 10 // bytes
 )
 
 // texts are the names of a run by number: texts that recur, such as names of nodes, flows
@@ -21,26 +27,28 @@ func (t texts) of(number uint32) string {
 // name returns the number of a text, and assigns one to a new text. It reports false if
 // the text is too long or there are too many names.
 func (w *writer) name(t string) (uint32, bool, error) {
-	if n, ok := w.numbers[t]; ok {
-		return n, true, nil
+	return w.number(t, len(t) <= maxLength && len(*w.texts.Load()) < maxNames)
+}
+
+// column is like name, for a text that must have a number. A text beyond the limits of columns
+// is cut to maxColumn, at the end of a character, or becomes "".
+func (w *writer) column(t string) (uint32, error) {
+	if len(t) > maxColumn {
+		t = strings.ToValidUTF8(t[:maxColumn], "")
+	}
+	n, _, err := w.number(t, len(*w.texts.Load()) < maxColumns)
+	return n, err
+}
+
+// number returns the number of a text, and assigns one to a new text if fits is true.
+func (w *writer) number(t string, fits bool) (uint32, bool, error) {
+	if n, ok := w.numbers[t]; ok || !fits {
+		return n, ok, nil
 	}
 	names := *w.texts.Load()
-	if len(t) > maxLength || len(names) >= maxNames {
-		return 0, false, nil
-	}
 	n := uint32(len(names))
 	w.numbers[t] = n
 	names = append(names, t) // queries read the shorter slice meanwhile
 	w.texts.Store(&names)
 	return n, true, w.bucket(bucketNames).Put(key32(n), []byte(t))
-}
-
-// column is like name, for a text that must have a number. A text beyond the limits is
-// cut to maxLength or becomes "".
-func (w *writer) column(t string) (uint32, error) {
-	if len(t) > maxLength {
-		t = t[:maxLength]
-	}
-	n, _, err := w.name(t)
-	return n, err
 }
