@@ -7,6 +7,7 @@ package traces
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"strconv"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -64,7 +65,11 @@ func (d *Data) identity() (list []*rackfabv1.Attribute) {
 	add("rackfab.scenario", r.GetScenario())
 	add("rackfab.scheme", r.GetScheme())
 	add("rackfab.sampled", r.GetSampled())
-	return append(list, number("rackfab.seed", r.GetSeed()), number("rackfab.epoch_unix_nano", r.GetEpochUnixNano()))
+	seed := number("rackfab.seed", int64(r.GetUnsignedSeed()))
+	if r.GetUnsignedSeed() > math.MaxInt64 {
+		seed = text("rackfab.seed", strconv.FormatUint(r.GetUnsignedSeed(), 10)) // as OpenTelemetry maps it
+	}
+	return append(list, seed, number("rackfab.epoch_unix_nano", r.GetEpochUnixNano()))
 }
 
 // nano converts an instant of the run to ns since 1970, rounded down.

@@ -54,6 +54,22 @@ func TestPausesSum(t *testing.T) {
 	})
 }
 
+// A seed that no signed integer has is a decimal text.
+func TestSeedOfFiles(t *testing.T) {
+	for seed, want := range map[uint64]any{7: int64(7), 1<<63 - 1: int64(1<<63 - 1), 1 << 63: "9223372036854775808", 1<<64 - 1: "18446744073709551615"} {
+		d := &Data{Run: &rackfabv1.CollectedRun{Run: "a", UnsignedSeed: seed}}
+		list := d.identity()
+		i := slices.IndexFunc(list, func(a *rackfabv1.Attribute) bool { return a.GetKey() == "rackfab.seed" })
+		var got any = list[i].GetNumber()
+		if _, ok := list[i].GetValue().(*rackfabv1.Attribute_Text); ok {
+			got = list[i].GetText()
+		}
+		if got != want {
+			t.Errorf("seed %d: %v, want %v", seed, got, want)
+		}
+	}
+}
+
 func TestMicros(t *testing.T) {
 	for ps, want := range map[micros]string{0: "0", 1: "0.000001", 1_000_000: "1", 49_999_000: "49.999000", -1: "-0.000001", -2_500_000: "-2.500000"} {
 		if have, err := json.Marshal(ps); err != nil || string(have) != want {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -30,11 +31,12 @@ func failure(s *tracepb.Status) string {
 	return cmp.Or(s.GetMessage(), "failed")
 }
 
-// field is a place for the value of an attribute, as a text or as a number.
+// field is a place for the value of an attribute, as a text, as a number, or as the bits of an
+// unsigned number, which is a decimal text above 2^63-1.
 type field struct {
-	key    string
-	text   *string
-	number *int64
+	key          string
+	text         *string
+	number, bits *int64
 }
 
 // take sets the fields whose attributes are in a list, and returns the other attributes.
@@ -46,6 +48,9 @@ func take(list []*commonpb.KeyValue, fields ...field) (more []*commonpb.KeyValue
 			more = append(more, a)
 		case fields[i].text != nil:
 			*fields[i].text = a.GetValue().GetStringValue()
+		case fields[i].bits != nil:
+			large, _ := strconv.ParseUint(a.GetValue().GetStringValue(), 10, 64) // 0 for a number
+			*fields[i].bits = a.GetValue().GetIntValue() | int64(large)
 		default:
 			*fields[i].number = a.GetValue().GetIntValue()
 		}

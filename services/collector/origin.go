@@ -49,7 +49,7 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	instance, epoch := "", int64(0)
 	more := take(r.GetAttributes(),
 		field{key: attrRun, text: &o.run.Run}, field{key: attrScenario, text: &o.run.Scenario}, field{key: attrScheme, text: &o.run.Scheme},
-		field{key: attrSeed, number: &o.run.Seed}, field{key: attrEpoch, number: &epoch}, field{key: attrSampled, text: &o.run.Sampled}, field{key: attrBin, number: &o.run.Bin},
+		field{key: attrSeed, bits: &o.run.Seed}, field{key: attrEpoch, number: &epoch}, field{key: attrSampled, text: &o.run.Sampled}, field{key: attrBin, number: &o.run.Bin},
 		field{key: attrNode, text: &o.node}, field{key: attrService, text: &o.service}, field{key: attrInstance, text: &instance})
 	o.more = slices.DeleteFunc(more, func(a *commonpb.KeyValue) bool {
 		return slices.ContainsFunc(known, func(prefix string) bool { return strings.HasPrefix(a.GetKey(), prefix) })

@@ -350,7 +350,7 @@ type CollectedRun struct {
 	Scenario string `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
 	// Congestion control of every flow (rackfab.scheme).
 	Scheme string `protobuf:"bytes,3,opt,name=scheme,proto3" json:"scheme,omitempty"`
-	// Seed of everything random (rackfab.seed).
+	// Seed of everything random (rackfab.seed), negative above 2^63-1; see unsigned_seed.
 	Seed int64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Wall-clock time assigned to instant 0, in ns since 1970 (rackfab.epoch_unix_nano).
 	EpochUnixNano int64 `protobuf:"varint,5,opt,name=epoch_unix_nano,json=epochUnixNano,proto3" json:"epoch_unix_nano,omitempty"`
@@ -385,7 +385,9 @@ type CollectedRun struct {
 	// picoseconds; 0 if unknown.
 	BinPs int64 `protobuf:"varint,19,opt,name=bin_ps,json=binPs,proto3" json:"bin_ps,omitempty"`
 	// Instant of the latest point, in picoseconds.
-	LastPointPs   int64 `protobuf:"varint,20,opt,name=last_point_ps,json=lastPointPs,proto3" json:"last_point_ps,omitempty"`
+	LastPointPs int64 `protobuf:"varint,20,opt,name=last_point_ps,json=lastPointPs,proto3" json:"last_point_ps,omitempty"`
+	// Seed of everything random (rackfab.seed), from 0 to 2^64-1.
+	UnsignedSeed  uint64 `protobuf:"varint,21,opt,name=unsigned_seed,json=unsignedSeed,proto3" json:"unsigned_seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -556,6 +558,13 @@ func (x *CollectedRun) GetBinPs() int64 {
 func (x *CollectedRun) GetLastPointPs() int64 {
 	if x != nil {
 		return x.LastPointPs
+	}
+	return 0
+}
+
+func (x *CollectedRun) GetUnsignedSeed() uint64 {
+	if x != nil {
+		return x.UnsignedSeed
 	}
 	return 0
 }
@@ -2713,7 +2722,7 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"rackfab.v1\"\x11\n" +
 	"\x0fListRunsRequest\"@\n" +
 	"\x10ListRunsResponse\x12,\n" +
-	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xb3\x04\n" +
+	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xd8\x04\n" +
 	"\fCollectedRun\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\tR\bscenario\x12\x16\n" +
@@ -2735,7 +2744,8 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x05flows\x18\x11 \x03(\tR\x05flows\x12\x18\n" +
 	"\asampled\x18\x12 \x01(\tR\asampled\x12\x15\n" +
 	"\x06bin_ps\x18\x13 \x01(\x03R\x05binPs\x12\"\n" +
-	"\rlast_point_ps\x18\x14 \x01(\x03R\vlastPointPs\"#\n" +
+	"\rlast_point_ps\x18\x14 \x01(\x03R\vlastPointPs\x12#\n" +
+	"\runsigned_seed\x18\x15 \x01(\x04R\funsignedSeed\"#\n" +
 	"\x0fCloseRunRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\">\n" +
 	"\x10CloseRunResponse\x12*\n" +

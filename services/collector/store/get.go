@@ -111,7 +111,7 @@ func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	for _, r := range s.latest() {
 		c := r.counts.Load()
 		out = append(out, &rackfabv1.CollectedRun{
-			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, EpochUnixNano: r.info.Epoch, Sampled: r.info.Sampled,
+			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, UnsignedSeed: uint64(r.info.Seed), EpochUnixNano: r.info.Epoch, Sampled: r.info.Sampled,
 			FirstUnixNano: c.FirstNano, LastUnixNano: c.LastNano, Traces: c.Traces, Spans: c.Spans.Held, Points: c.Points.Held, Series: int64(c.NextSeries),
 			StartPs: c.StartPs, EndPs: c.EndPs, SpansSampledOut: c.Spans.SampledOut, Closed: c.Closed, Nodes: c.Nodes, Flows: c.Flows,
 			BinPs: c.BinPs, LastPointPs: c.LastPointPs,

@@ -25,7 +25,7 @@ type RunInfo struct {
 	Run      string // its ID
 	Scenario string
 	Scheme   string
-	Seed     int64
+	Seed     int64  // bits of the unsigned seed
 	Epoch    int64  // wall-clock time of instant 0, in ns since 1970
 	Sampled  string // which messages have traces, in words
 	Bin      int64  `json:"-"` // span of fabric time that a point describes, in ps; 0 if the delivery does not say

@@ -128,7 +128,7 @@ func TestTraceRoundTrip(t *testing.T) {
 			t.Fatal(runs)
 		}
 		wantRun := &rackfabv1.CollectedRun{
-			Run: "a", Scenario: "pair", Scheme: "pcn", Seed: 7, EpochUnixNano: 1e18, FirstUnixNano: noon.UnixNano(), LastUnixNano: noon.UnixNano(),
+			Run: "a", Scenario: "pair", Scheme: "pcn", Seed: 7, UnsignedSeed: 7, EpochUnixNano: 1e18, FirstUnixNano: noon.UnixNano(), LastUnixNano: noon.UnixNano(),
 			Traces: 3, Spans: 9, EndPs: 5e6, Nodes: []string{"h0", "r0", "s0"}, Flows: []string{"F0", "F1"},
 		}
 		if diff := cmp.Diff(wantRun, runs[0], protocmp.Transform()); diff != "" {

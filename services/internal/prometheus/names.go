@@ -95,5 +95,5 @@ func addRun(add func(name, value string), r *rackfabv1.CollectedRun) {
 	add("run", r.GetRun())
 	add("scenario", r.GetScenario())
 	add("scheme", r.GetScheme())
-	add("seed", strconv.FormatInt(r.GetSeed(), 10))
+	add("seed", strconv.FormatUint(r.GetUnsignedSeed(), 10))
 }

@@ -67,7 +67,7 @@ func serve(t testing.TB) http.Handler {
 		sent := &rackfabv1.Series{Metric: "rackfab.flow.sent", Unit: "By", Kind: rackfabv1.SeriesKind_SERIES_KIND_DELTA, Node: "h0", Flow: "F0"}
 		own := &rackfabv1.Series{Metric: "my.gauge", Kind: rackfabv1.SeriesKind_SERIES_KIND_GAUGE, Node: "h0"}
 		err := s.Write(time.Unix(1, 0), []*store.Delivery{{
-			Run: store.RunInfo{Run: "run-" + scheme, Scenario: "pair", Scheme: scheme, Seed: 1, Epoch: epoch * 1e9, Bin: bin},
+			Run: store.RunInfo{Run: "run-" + scheme, Scenario: "pair", Scheme: scheme, Seed: 1 - 2*int64(i), Epoch: epoch * 1e9, Bin: bin},
 			Points: []store.Points{
 				points(queue("r1"), map[int64]float64{2: 100, 5: 40}), points(queue("h0"), map[int64]float64{0: 7}),
 				points(peak, map[int64]float64{2: 300}), points(sent, map[int64]float64{1: 1000, 2: 2000, 9: float64(4000 + i)}), points(own, map[int64]float64{3: 5}),
@@ -176,6 +176,7 @@ func TestLabels(t *testing.T) {
 		want string
 	}{
 		{"label/run/values", nil, `["run-pcn","run-pfc"]`},
+		{"label/seed/values", nil, `["1","18446744073709551615"]`},
 		{"label/step/values", []string{"match[]", `rackfab_bin_ps{run="run-pfc"}`}, `["50s"]`},
 		{"label/peer/values", []string{"match[]", `{__name__=~"rackfab_port_.*",scheme="pcn"}`}, `["h0","r1"]`},
 		{"label/__name__/values", []string{"match[]", `{scheme="pfc"}`}, `["my_gauge","rackfab_bin_ps","rackfab_flow_sent_bytes","rackfab_port_queue_bytes","rackfab_port_queue_max_bytes"]`},

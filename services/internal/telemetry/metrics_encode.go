@@ -1,6 +1,9 @@
 package telemetry
 
 import (
+	"math"
+	"strconv"
+
 	"go.opentelemetry.io/otel/attribute"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
@@ -37,9 +40,18 @@ func (i *Identity) attributes() attributeList {
 	return attributeList{
 		attribute.String("service.name", "rackfab-"+string(i.Kind)), attribute.String("service.instance.id", i.Node),
 		attribute.String("rackfab.run", i.Run), attribute.String("rackfab.scenario", i.Scenario), attribute.String("rackfab.scheme", i.Scheme),
-		number("rackfab.seed", i.Seed), attribute.String("rackfab.node", i.Node),
+		unsigned("rackfab.seed", i.Seed), attribute.String("rackfab.node", i.Node),
 		number("rackfab.epoch_unix_nano", i.Epoch), attribute.String("rackfab.sampled", i.Sampled),
 	}
+}
+
+// unsigned returns an attribute with an unsigned value. OpenTelemetry has signed integers, and maps
+// larger ones to decimal text.
+func unsigned(key string, v uint64) attribute.KeyValue {
+	if v > math.MaxInt64 {
+		return attribute.String(key, strconv.FormatUint(v, 10))
+	}
+	return attribute.Int64(key, int64(v))
 }
 
 // encoded returns string and integer attributes in the protocol's form.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -156,6 +158,24 @@ func sumOf(m map[string]int64) (sum int64) {
 		sum += v
 	}
 	return sum
+}
+
+// A seed that no signed integer has is a decimal text.
+func TestSeedOfARequest(t *testing.T) {
+	for seed, want := range map[uint64]string{7: `7 ""`, 1<<63 - 1: `9223372036854775807 ""`, 1 << 63: `0 "9223372036854775808"`, 1<<64 - 1: `0 "18446744073709551615"`} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{answers: []func(context.Context, *collector.ExportMetricsServiceResponse) error{fine}}
+			p, id := telemetry.NewPoints(f, 1000), source
+			id.Seed = seed
+			p.Hand(telemetry.NewSource(id), batch(1))
+			p.Finish(t.Context())
+			list := f.requests[0].GetResourceMetrics()[0].GetResource().GetAttributes()
+			i := slices.IndexFunc(list, func(a *common.KeyValue) bool { return a.GetKey() == "rackfab.seed" })
+			if got := fmt.Sprintf("%d %q", list[i].GetValue().GetIntValue(), list[i].GetValue().GetStringValue()); got != want {
+				t.Errorf("seed %d: %s, want %s", seed, got, want)
+			}
+		})
+	}
 }
 
 // A request contains the resource and the points by metric, in fabric time.

@@ -14,7 +14,7 @@ import (
 type attributeList = []attribute.KeyValue
 
 // number returns an attribute with an integer value.
-func number[N ~int | ~int64 | ~uint32 | ~uint64](key string, v N) attribute.KeyValue {
+func number[N ~int | ~int64 | ~uint32](key string, v N) attribute.KeyValue {
 	return attribute.Int64(key, int64(v))
 }
 

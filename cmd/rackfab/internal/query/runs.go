@@ -40,7 +40,7 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 	t := table.New(1, "run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since")
 	for _, r := range runs {
 		since := time.Unix(0, r.GetFirstUnixNano()).Format(time.DateTime)
-		t.Row(r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since)
+		t.Row(r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetUnsignedSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since)
 	}
 	if err := t.Write(w); err != nil {
 		return err
