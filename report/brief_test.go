@@ -11,7 +11,7 @@ import (
 // A table that fits the terminal is whole. On a narrow one it has the most important figures in
 // one table, with the paper's values, and says how many are left out.
 func TestBriefTable(t *testing.T) {
-	f := paperSample(t, "out", "pfc", "pcn")
+	f := paperSample(t, "pfc", "pcn")
 	whole := TableOf(f.Scenario, f.Results)
 	for _, width := range []int{0, whole.Layout().Width()} {
 		if got := BriefOf(f.Scenario, f.Results, width); len(got.Columns) != len(whole.Columns) {

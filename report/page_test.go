@@ -101,7 +101,7 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestPageContainsTheTables(t *testing.T) {
-	l := read(t, pageOf(t, paperSample(t, "out", "pfc", "pcn")))
+	l := read(t, pageOf(t, paperSample(t, "pfc", "pcn")))
 	want := [][]string{
 		{
 			"pfc|0.25paper 3.1|0.12|0.50|0.33|0|10|0|1100|1.00|2.00|223/224|>0.32|>0.65|6|0000000000000001",

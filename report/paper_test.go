@@ -13,7 +13,7 @@ import (
 
 // Each of the paper's values has a source and a column.
 func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
-	f := paperSample(t, "out", "pfc", "qcn", "dcqcn", "timely", "pcn")
+	f := paperSample(t, "pfc", "qcn", "dcqcn", "timely", "pcn")
 	if n := paperCells(TableOf(f.Scenario, f.Results)); n != len(paper) {
 		t.Errorf("%d of %d values of the paper are shown", n, len(paper))
 	}
@@ -53,7 +53,7 @@ func checkPaper(t *testing.T, f *Folder, want bool) {
 // The paper's values are beside runs of its scenario, not beside those of another content,
 // whatever the name.
 func TestPaperValuesApplyToTheirScenarioOnly(t *testing.T) {
-	f := paperSample(t, "out", "pfc", "pcn")
+	f := paperSample(t, "pfc", "pcn")
 	checkPaper(t, f, true)
 	text, _ := scenariofile.Builtin(paperScenario)
 	for name, c := range map[string]struct {

@@ -49,9 +49,9 @@ func builtin(t testing.TB, name string, set ...topology.Setting) *topology.Scena
 }
 
 // paperSample is a sample whose scenario is the paper's, with its full duration.
-func paperSample(t testing.TB, dir string, schemes ...string) *Folder {
+func paperSample(t testing.TB, schemes ...string) *Folder {
 	t.Helper()
-	f := sample(t, dir, schemes...)
+	f := sample(t, "out", schemes...)
 	f.Scenario = builtin(t, paperScenario)
 	return f
 }

@@ -114,7 +114,7 @@ func TestStatisticsDuringTakeover(t *testing.T) {
 // A controller that has ended does not write its journal any more: another one may have it. The folder
 // of a journal that is written cannot be removed.
 func TestEndedControllerLeavesItsJournal(t *testing.T) {
-	text, s := builtin(t, "star-3")
+	text, s := builtin(t, "star-2")
 	for range 30 {
 		t.Run("", func(t *testing.T) {
 			m := newMortal(t, s, Options{Journal: filepath.Join(t.TempDir(), "live.yaml")})
