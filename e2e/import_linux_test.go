@@ -62,7 +62,7 @@ func TestImportGuideCommands(t *testing.T) {
 		}
 		switch words[1] {
 		case "import":
-			messages[words[2]] = strings.Split(text.String(), "\n")
+			messages[words[2]] = append(messages[words[2]], strings.Split(text.String(), "\n")...)
 		case "run":
 			tables[words[2]] = strings.Split(string(out), "\n")
 		}
