@@ -188,8 +188,9 @@ func totals(t *testing.T, log string) (sent, dropped [2]int64) {
 // and point is sent or counted as dropped, what counts as sent is stored, and nothing is
 // stored that was not made.
 func TestCollectorFaultsAreCounted(t *testing.T) {
+	slowtest.Skip(t, "runs a rack under each fault of a collector, four times")
 	t.Parallel()
-	rounds := slowtest.Count(t, 1, 4, "rounds of each fault")
+	const rounds = 4 // of each fault
 	flags := []string{"star-2", "--scheme", "pcn", "--sample-ratio", "1", "--duration", "40ms"}
 	want := start(t, "star-2", "--scheme", "pcn", "--duration", "40ms", "--bus", "memory").results(t)
 	healthy := newFrail(t, "127.0.0.1:0", filepath.Join(t.TempDir(), "data"))
@@ -201,7 +202,7 @@ func TestCollectorFaultsAreCounted(t *testing.T) {
 	}
 	total := [2]int64{}
 	for round := range rounds {
-		for _, fault := range slowtest.First(t, 2, []string{"killed and started again", "refusing", "stopped", "stopped for a while", "killed"}, "faults") {
+		for _, fault := range []string{"stopped", "stopped for a while", "killed", "killed and started again", "refusing"} {
 			t.Run(fmt.Sprintf("%s %d", fault, round), func(t *testing.T) {
 				f := newFrail(t, "127.0.0.1:0", filepath.Join(t.TempDir(), "data"))
 				to := f.address
