@@ -29,13 +29,14 @@ func Await[T any](ctx context.Context, limit time.Duration, what string, absent 
 	for pause := time.Duration(0); ; {
 		got, err := attempt()
 		left := limit - time.Since(began)
-		switch {
-		case err == nil || !absent(err) || limit == 0:
+		if err == nil || !absent(err) || limit == 0 {
 			return got, err
-		case left <= 0:
-			return got, fmt.Errorf("waited %v for %s: %w", limit, what, err)
-		case pause == 0:
+		}
+		if pause == 0 {
 			slog.Warn("waits for "+what, "limit", limit.String(), "error", err)
+		}
+		if left <= 0 {
+			return got, fmt.Errorf("waited %v for %s: %w", limit, what, err)
 		}
 		pause = Backoff(pause)
 		if err := Sleep(ctx, min(pause, left)); err != nil {

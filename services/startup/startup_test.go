@@ -51,6 +51,20 @@ func TestAwaitFindsWhatComesLate(t *testing.T) {
 	}
 }
 
+// An attempt that takes longer than the limit is logged too.
+func TestAwaitLogsASlowAttempt(t *testing.T) {
+	log := logged(t)
+	synctest.Test(t, func(t *testing.T) {
+		_, err := Await(t.Context(), time.Second, "the bus", absent, func() (int, error) { return 0, errors.Join(Sleep(t.Context(), time.Minute), errAbsent) })
+		if !errors.Is(err, errAbsent) {
+			t.Error(err)
+		}
+	})
+	if n := strings.Count(log.String(), "waits for the bus"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, log)
+	}
+}
+
 // After the limit, the error has the name of what is missing and the last reason. A limit of 0
 // permits one attempt and logs nothing.
 func TestAwaitEndsAtTheLimit(t *testing.T) {
