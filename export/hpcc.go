@@ -109,7 +109,7 @@ func WriteQueues(w io.Writer, s *topology.Scenario, series *measure.RunSeries) e
 				continue
 			}
 			for p, end := range ends[n] {
-				line := counts[node.Name+"->"+s.PeerName(end)]
+				line := counts[s.DirectionName(n, end)]
 				if line == nil {
 					line = []int{i + 1} // a port that never queued a frame
 				}

@@ -186,7 +186,7 @@ func (o *messageObserver) lost(at int, n *fabric.Note) {
 
 // linkName returns the name of the direction of a link that begins at a port.
 func (o *messageObserver) linkName(index int, port fabric.Port) string {
-	return o.s.Nodes[index].Name + "->" + o.s.PeerName(o.ends[index][port])
+	return o.s.DirectionName(index, o.ends[index][port])
 }
 
 // advance accounts for the time of a port until now, message by message.

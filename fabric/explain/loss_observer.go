@@ -270,7 +270,7 @@ func (o *lossObserver) place(at int, n *fabric.Note, reason string) *Loss {
 
 // replayed counts a replay that begins with a frame of the flow.
 func (o *lossObserver) replayed(at int, n *fabric.Note) {
-	link := o.s.Nodes[at].Name + "->" + o.s.PeerName(o.ends[at][n.Port])
+	link := o.s.DirectionName(at, o.ends[at][n.Port])
 	r := o.replays[link]
 	if r == nil {
 		r = &Replay{Link: link}

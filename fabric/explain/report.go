@@ -53,7 +53,7 @@ func (o *observer) scheme() string {
 
 // link returns the name of the direction of a link from node x on.
 func (o *observer) link(x, link int) string {
-	return o.s.Nodes[x].Name + "->" + o.s.PeerName(o.ends[x][o.port(x, link)])
+	return o.s.DirectionName(x, o.ends[x][o.port(x, link)])
 }
 
 // frames counts the PAUSE frames that x sent on a link in the range.

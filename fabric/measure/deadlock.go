@@ -121,7 +121,7 @@ func (g *stuckGraph) cycle(s *topology.Scenario, path []buffer) Deadlock {
 	d := Deadlock{Class: int(path[0].class)}
 	for _, at := range path {
 		b := g.stuck[at]
-		d.Links, d.Since = append(d.Links, s.Nodes[at.node].Name+"->"+s.PeerName(g.ends[at.node][b.Egress[0]])), max(d.Since, b.Since)
+		d.Links, d.Since = append(d.Links, s.DirectionName(at.node, g.ends[at.node][b.Egress[0]])), max(d.Since, b.Since)
 	}
 	return d
 }

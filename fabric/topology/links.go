@@ -72,6 +72,12 @@ func (s *Scenario) DirectionNames(link int) [2]string {
 	return [2]string{Forth: a + "->" + z + l.suffix(), Back: z + "->" + a + l.suffix()}
 }
 
+// DirectionName returns the name of the direction in which a node sends on the link of one of its
+// ports, "A->B" or "A->B#2".
+func (s *Scenario) DirectionName(node int, e End) string {
+	return s.Nodes[node].Name + "->" + s.PeerName(e)
+}
+
 // Direction is one direction of one link.
 type Direction struct{ Link, Way int }
 

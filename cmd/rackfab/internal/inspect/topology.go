@@ -57,7 +57,7 @@ func lossless(s *topology.Scenario) bool {
 func cyclicRoutes(s *topology.Scenario) []scenariofile.Fault {
 	var links []string
 	for _, h := range routes.Cycle(s) {
-		links = append(links, s.Nodes[h.Node].Name+"->"+s.PeerName(h.End))
+		links = append(links, s.DirectionName(h.Node, h.End))
 	}
 	if links == nil {
 		return nil
